@@ -58,6 +58,7 @@ struct GateVerdictTests {
     let changes: [(inout GateVerdict) -> Void] = [
       { $0.passes = false }, { $0.reason = nil }, { $0.body = nil }, { $0.solved = [] },
       { $0.client = nil }, { $0.event = nil }, { $0.app = nil }, { $0.reference = "" },
+      { $0.rule = "a\"b\\c\n\u{1F} \u{E9}" },
       { $0.app?.isFailed = false }, { $0.app?.isForced = false }, { $0.app?.isAnchored = false },
       { $0.app?.responseCode = nil }, { $0.app?.findings = [] }, { $0.app?.properties = .max },
       { $0.app?.firstSeen = 0 }, { $0.event?.isYoung = false }, { $0.event?.isAnchored = false },

@@ -75,6 +75,21 @@ import Testing
     #expect(refusal([]).status == 503)
     let bad = refusal([("X-Proof-Status", "401"), ("X-Proof-Challenge", "<script>")])
     #expect(bad.status == 401 && !bad.fields.contains { $0.name == "Proof-Challenge" })
+    for (status, title, detail) in [
+      ("401", "Unauthorized", "This request needs a proof of an attested app."),
+      ("403", "Forbidden", "This request is not served."),
+      ("428", "Precondition Required", "Answer the challenge, then send the request again."),
+      (
+        "429", "Too Many Requests",
+        "Too many requests came from this client. Send the request again later."
+      ),
+      (
+        "503", "Service Unavailable", "The request cannot be judged now. Send it again later."
+      ),
+    ] {
+      let body = String(decoding: refusal([("X-Proof-Status", status)]).body, as: UTF8.self)
+      #expect(body.contains("\"\(title)\"") && body.contains("\"\(detail)\""), "\(body)")
+    }
     let twice = refusal([("X-Proof-Status", "428"), ("X-Proof-Status", "403")])
     #expect(twice.status == 503)
     #expect(site.gate.refusal([("X-Proof-Status", "403")], at: ForwardSite.now).status == 403)

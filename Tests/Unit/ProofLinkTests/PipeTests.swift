@@ -74,6 +74,23 @@ struct PipeTests {
     third.close()
   }
 
+  @Test("of FIFOs ends with a length that no PDU has")
+  func malformed() async throws {
+    for length: UInt16 in [0, 518] {
+      var (incoming, outgoing): ([Int32], [Int32]) = ([0, 0], [0, 0])
+      let (one, other) = unsafe (pipe(&incoming), pipe(&outgoing))
+      try #require(one == 0 && other == 0)
+      let channel = try PipeChannel(reading: incoming[0], writing: outgoing[1])
+      let head = [UInt8(truncatingIfNeeded: length), UInt8(length >> 8)]
+      let sent = unsafe write(incoming[1], head, head.count)
+      #expect(sent == head.count)
+      while !channel.isOver { await Task.yield() }
+      for await pdu in channel.received { Issue.record("\(pdu)") }
+      _ = close(incoming[1])
+      _ = close(outgoing[0])
+    }
+  }
+
   @Test("of PDUs that wait for a reader keeps the latest 256")
   func unread() async throws {
     var ends: [Int32] = [0, 0]

@@ -195,7 +195,7 @@ import Testing
       fields: HeaderFields([("Content-Type", "text/plain"), ("X-Amount", "12"), ("X-Amount", "5")]))
     let digest = ContentDigest(of: Self.body.span)
     var form = StandardForm()
-    form.moreFields = ["x-amount"]
+    form.moreFields = ["x-amount", "x-absent", "x-amount"]
     let draft = try SignatureDraft(of: form, head, digest, .init(.hmac, "k", 5, "n"))
     let components =
       #"("@method" "@authority" "@path" "@query" "content-digest" "content-type" "x-amount")"#
@@ -340,6 +340,11 @@ import Testing
   func limits() throws {
     var head = try Self.signed()
     try head.fields.set("signature-input", String(repeating: "a", count: 5000))
+    #expect(throws: RequestRefusal.tooLong) { try StandardProof(reading: head) }
+    try head.fields.set("signature-input", String(repeating: "a", count: 4096))
+    let short = #expect(throws: RequestRefusal.self) { try StandardProof(reading: head) }
+    #expect(short != .tooLong)
+    try head.fields.set("signature-input", String(repeating: "a", count: 4097))
     #expect(throws: RequestRefusal.tooLong) { try StandardProof(reading: head) }
     let many = (0..<40).map { "\"x\($0)\"" }.joined(separator: " ")
     try head.fields.set("signature-input", "proofkit=(\(many));tag=\"proofkit\"")

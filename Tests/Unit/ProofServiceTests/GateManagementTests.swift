@@ -128,9 +128,10 @@ import Testing
     }
     #expect(try bench.management.gates().isEmpty)
     let good = try GateBench.publicKey(of: [UInt8](repeating: 9, count: 32))
-    for name in ["", "Gate", "a b", "ä", String(repeating: "a", count: 65)] {
+    for name in ["", "Gate", "a b", "a`b", "ä", String(repeating: "a", count: 65)] {
       #expect(throws: ServiceError.self) { try bench.management.addGate(name, publicKey: good) }
     }
+    try bench.management.addGate("az09-_.", publicKey: good)
     try bench.management.addGate("g", publicKey: good)
     #expect(throws: ServiceError.alreadyThere("gate", name: "g")) {
       try bench.management.addGate("g", publicKey: good)
