@@ -263,6 +263,66 @@ struct AccidentTests {
     try await phone.expectOpens(lock, .accepted, Phone.settings)
   }
 
+  @Test("6: the flash is restored, and the link is cut. A recall. No network, no person.")
+  func flashRestoredAndCut() async throws {
+    let world = try World()
+    let lock = try world.lock(61)
+    let phone = try Phone(world)
+    try await phone.enrol(lock)
+    try await phone.expectOpens(lock)
+    let flash = lock.flash
+    // The lock holds an older token than the app remembers.
+    try await phone.renew()
+    let memory = MemoryLinkStore()
+    let first = try phone.door(lock, memory: memory)
+    _ = try await first.send(Phone.open, within: Phone.ample)
+    await first.disconnect()
+    let remembered = try #require(try memory.load())
+    world.goOffline()
+    var event = 1
+    while true {
+      lock.restore(flash)
+      let copy = MemoryLinkStore()
+      try copy.save(remembered)
+      let at = event
+      let way = Way(lock) { $0.number == at }
+      let door = try phone.door(lock, over: way, memory: copy)
+      let done = lock.doneCount
+      #expect(try await door.send(Phone.open, within: Phone.ample).verdict == .accepted, "\(event)")
+      #expect(lock.doneCount == done + 1)
+      await door.disconnect()
+      if way.count < event { break }
+      event += 1
+    }
+    #expect(event > 8)
+  }
+
+  @Test("6: the flash is restored under an open command. The user looks. No network; the user.")
+  func flashRestoredUnderOpenCommand() async throws {
+    let world = try World()
+    let lock = try world.lock(62)
+    let phone = try Phone(world)
+    try await phone.enrol(lock)
+    try await phone.expectOpens(lock)
+    let flash = lock.flash
+    // Each start uses a block of challenges.
+    for _ in 0..<3 { lock.powerOn() }
+    let death = Death()
+    let way = Way(lock) { $0.isOfAnswer && death.strike() }
+    let memory = MortalMemory(LinkMemoryFile(in: phone.folder, for: lock.id), death)
+    let door = try phone.door(lock, over: way, memory: memory)
+    _ = await death.result { try await door.send(Phone.open, within: Phone.ample) }
+    await door.disconnect()
+    lock.restore(flash)
+    world.goOffline()
+    try phone.restart()
+    try await phone.expectRefusal("LOCK-48", mendedBy: .operator, at: lock, mayBeDone: true)
+    let again = try phone.door(lock)
+    #expect(try await again.hasOpenCommand())
+    try await again.forgetOpenCommand()
+    try await phone.expectOpens(lock)
+  }
+
   /// The log, carried after a command. It costs a command.
   private func log(of lock: VirtualLock, by phone: Phone) async throws -> [HardwareLogPart] {
     let door = try phone.door(lock)
@@ -337,10 +397,10 @@ final class Death: Sendable {
 
 /// A connection's memory that a dead app writes no more.
 struct MortalMemory: LinkMemoryStore {
-  private let memory: LinkMemoryFile
+  private let memory: any LinkMemoryStore
   private let death: Death
 
-  init(_ memory: LinkMemoryFile, _ death: Death) {
+  init(_ memory: any LinkMemoryStore, _ death: Death) {
     self.memory = memory
     self.death = death
   }

@@ -38,6 +38,55 @@ extension AccidentTests {
     }
   }
 
+  @Test(
+    "15: renewed, updated, then cut at the first visit. A recall, or a new token. Network at times."
+  )
+  func linkCutAfterRenewalAndUpdate() async throws {
+    let world = try World()
+    try world.registerApp(Look(app: 2), updating: Look())
+    let lock = try world.lock(150)
+    let phone = try Phone(world)
+    try await phone.enrol(lock)
+    try await phone.expectOpens(lock)
+    try await phone.renew()
+    phone.eyes.set { $0.app = 2 }
+    let (flash, memory) = (lock.flash, LinkMemoryFile(in: phone.folder, for: lock.id))
+    let remembered = try #require(try memory.load())
+    var (event, counts) = (1, [0, 0])
+    while true {
+      let folder = try phone.backUp()
+      lock.restore(flash)
+      let copy = MemoryLinkStore()
+      try copy.save(remembered)
+      let at = event
+      let way = Way(lock) { $0.number == at }
+      let door = try phone.door(lock, over: way, memory: copy)
+      let done = lock.doneCount
+      do throws(LinkError) {
+        let receipt = try await door.send(Phone.open, within: Phone.ample)
+        #expect(receipt.verdict == .accepted && lock.doneCount == done + 1, "event \(event)")
+        counts[0] += 1
+      } catch {
+        // The lock still holds the pair of before the renewal, which the app has no more.
+        #expect(error.code == "LOCK-17" && error.whoCanMend == .online, "event \(event): \(error)")
+        #expect(lock.doneCount == done)
+        counts[1] += 1
+        await phone.expectNoNetwork()
+        try await phone.renew()
+        let settled = try await phone.door(lock, memory: copy).settle(within: Phone.ample)
+        #expect(settled == .notExecuted)
+        let after = try phone.door(lock, memory: copy)
+        #expect(try await after.send(Phone.open, within: Phone.ample).verdict == .accepted)
+        await after.disconnect()
+      }
+      await door.disconnect()
+      try phone.restore(folder)
+      if way.count < event { break }
+      event += 1
+    }
+    #expect(counts[0] > counts[1])
+  }
+
   /// One command over a way that is cut once. Returns the number of events.
   @discardableResult
   private func send(

@@ -135,6 +135,16 @@ final class VirtualLock: Sendable {
   var flashErases: Int { state.withLock { _ in Int(virtual_hardware_erases(piece)) } }
   var epoch: UInt64 { state.withLock { _ in virtual_hardware_epoch(piece) } }
 
+  /// The generation that it holds for an instance; 0 for none.
+  func generation(of instance: InstanceID) -> UInt32 {
+    let bytes = instance.bytes
+    return state.withLock { _ in
+      unsafe bytes.withUnsafeBufferPointer {
+        unsafe virtual_hardware_generation(piece, $0.baseAddress)
+      }
+    }
+  }
+
   func pass(seconds: Int) {
     state.withLock { _ in virtual_hardware_pass(piece, UInt32(seconds)) }
   }

@@ -27,6 +27,8 @@ final class World: Transport {
     var issuer: IssuerKey
     var nextIssuer: IssuerKey
     var permissions: GrantPermissions
+    /// The ratchets of single locks.
+    var ratchets: [HardwareID: RatchetPolicy] = [:]
   }
 
   let management: Management
@@ -75,7 +77,8 @@ final class World: Transport {
   // MARK: Time, network, issuer
 
   var time: Int64 { state.withLock { $0.time } }
-  func pass(days: Int64) { state.withLock { $0.time += days * Self.day } }
+  func pass(days: Int64) { pass(seconds: days * Self.day) }
+  func pass(seconds: Int64) { state.withLock { $0.time += seconds } }
   func setBackendError(_ seconds: Int64) { state.withLock { $0.backendError = seconds } }
   func goOffline() { state.withLock { $0.isOnline = false } }
   func goOnline() { state.withLock { $0.isOnline = true } }
@@ -95,6 +98,10 @@ final class World: Transport {
 
   func permit(_ change: (inout GrantPermissions) -> Void) {
     state.withLock { change(&$0.permissions) }
+  }
+
+  func permit(_ ratchet: RatchetPolicy, at lock: HardwareID) {
+    state.withLock { $0.ratchets[lock] = ratchet }
   }
 
   // MARK: The operator
@@ -184,14 +191,19 @@ final class World: Transport {
   }
 
   private func unlock(_ request: UnlockGrant.Request) throws -> UnlockGrant.Answer {
-    let (time, permissions) = state.withLock { ($0.time, $0.permissions) }
+    let (time, permissions, ratchets) = state.withLock { ($0.time, $0.permissions, $0.ratchets) }
     var rules = TokenVerifier.Rules()
     rules.clock = .fixed(UnixTime(seconds: time))
     rules.audience = Self.api
     let key = try JSONWebKey(secret: management.sealingKey(), algorithm: .direct)
     let grant = UnlockGrant(
       try TokenVerifier([key], rules: rules), issuer(),
-      authorization: { _ in UnlockGrant.User("ada") }, permit: { _ in permissions })
+      authorization: { _ in UnlockGrant.User("ada") },
+      permit: { application in
+        var permitted = permissions
+        permitted.ratchet = ratchets[application.hardware] ?? permissions.ratchet
+        return permitted
+      })
     return grant.answer(request)
   }
 }

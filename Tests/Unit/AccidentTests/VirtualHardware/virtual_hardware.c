@@ -237,6 +237,13 @@ uint32_t virtual_hardware_done(int number) { return pieces[number].done; }
 uint32_t virtual_hardware_operations(int number) { return pieces[number].operations; }
 uint32_t virtual_hardware_erases(int number) { return pieces[number].erases; }
 uint64_t virtual_hardware_epoch(int number) { return pfc_verifier_epoch(&pieces[number].unit.verifier); }
+
+uint32_t virtual_hardware_generation(int number, const uint8_t instance[VIRTUAL_HARDWARE_ID_BYTES]) {
+  const struct pfc_ledger *ledger = &pieces[number].unit.verifier.ledger;
+  int slot = pfc_ledger_find(ledger, instance);
+  return slot >= 0 && ledger->slots[slot].state == PFC_SLOT_HELD ? ledger->slots[slot].generation : 0;
+}
+
 size_t virtual_hardware_flash_size(void) { return FLASH_BYTES; }
 void virtual_hardware_read_flash(int number, uint8_t *flash) { memcpy(flash, pieces[number].flash, FLASH_BYTES); }
 void virtual_hardware_put_flash(int number, const uint8_t *flash) { memcpy(pieces[number].flash, flash, FLASH_BYTES); }

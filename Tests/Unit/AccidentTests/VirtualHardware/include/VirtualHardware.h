@@ -62,6 +62,8 @@ uint32_t virtual_hardware_operations(int number);
 uint32_t virtual_hardware_erases(int number);
 /// It is at least this late, as far as it knows, in Unix seconds.
 uint64_t virtual_hardware_epoch(int number);
+/// The generation that it holds for an instance; 0 for none.
+uint32_t virtual_hardware_generation(int number, const uint8_t instance[VIRTUAL_HARDWARE_ID_BYTES]);
 size_t virtual_hardware_flash_size(void);
 void virtual_hardware_read_flash(int number, uint8_t *flash);
 void virtual_hardware_put_flash(int number, const uint8_t *flash);
