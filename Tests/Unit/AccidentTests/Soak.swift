@@ -35,7 +35,7 @@ final class Soak {
     }
   }
 
-  private struct Side {
+  struct Side {
     let phone: Phone
     let user: Int
     var disk = 0
@@ -47,35 +47,37 @@ final class Soak {
     var isForgotten = [false, false]
     /// Whether the lock's flash was put back since: it does not know so late a challenge.
     var isBehind = [false, false]
+    /// Whether the lock's flash was put back to a time before it knew the app.
+    var isUnknown = [false, false]
   }
 
   /// A phone's folder and memories, and what the model knew of them.
-  private struct Backup {
+  struct Backup {
     let folder: String
     let memories: [[UInt8]?]
     let stores: [SoakModel.Store]
   }
 
   /// A lock's flash, and what the model knew of it.
-  private struct Image {
+  struct Image {
     let flash: [UInt8]
     let model: SoakModel.Lock
   }
 
-  private let world: World
-  private let locks: [VirtualLock]
-  private var sides: [Side] = []
-  private var model: SoakModel
-  private var dice: SplitMix64
-  private var tally = Tally()
-  private var history: [String] = []
-  private var backups: [Int: Backup] = [:]
-  private var images: [Int: Image] = [:]
-  private let desks: [LogDesk]
-  private var latestBuild = 1
-  private var latestSystem = 1
-  private var strangeSystem = 1000
-  private var flashBefore: [Int] = []
+  let world: World
+  let locks: [VirtualLock]
+  var sides: [Side] = []
+  var model: SoakModel
+  var dice: SplitMix64
+  var tally = Tally()
+  var history: [String] = []
+  var backups: [Int: Backup] = [:]
+  var images: [Int: Image] = [:]
+  let desks: [LogDesk]
+  var latestBuild = 1
+  var latestSystem = 1
+  var strangeSystem = 1000
+  var flashBefore: [Int] = []
 
   init(seed: UInt64) async throws {
     dice = SplitMix64(seed: seed)
@@ -118,185 +120,19 @@ final class Soak {
     return tally
   }
 
-  private func below(_ sides: Int) -> Int { Int(dice.next() % UInt64(sides)) }
+  func below(_ sides: Int) -> Int { Int(dice.next() % UInt64(sides)) }
 
   /// In thousandths.
-  private func happens(_ chance: Int) -> Bool { below(1000) < chance }
+  func happens(_ chance: Int) -> Bool { below(1000) < chance }
 
-  private func explain(_ isExplained: Bool, _ what: @autoclosure () -> String) {
+  func explain(_ isExplained: Bool, _ what: @autoclosure () -> String) {
     guard !isExplained else { return }
     tally.unexplained.append("session \(tally.sessions): \(what()); \(history.suffix(12))")
   }
 
-  // MARK: The operator and the network
-
-  private func registerBuild() throws {
-    world.pass(seconds: 60)
-    latestBuild += 1
-    try world.registerApp(Look(app: latestBuild), updating: Look(app: latestBuild - 1))
-  }
-
-  private func registerSystem() throws {
-    world.pass(seconds: 60)
-    latestSystem += 1
-    try world.registerSystem(Look(system: latestSystem))
-  }
-
-  /// The model's pairs of a fetch: four looks, of which the app and the system may go on.
-  private func noteFetch(_ which: Int) throws {
-    let (side, now) = (sides[which], world.time)
-    let look = side.phone.eyes.now
-    for (index, lock) in locks.enumerated() {
-      let base = try side.phone.attestor.pairs.hardware(lock.id).generation
-      explain(
-        base > side.stores[index].pairs.map(\.generation).max() ?? 0, "a generation came back")
-      sides[which].stores[index].pairs = [
-        (0, look.app, look.system), (1, look.app + 1, look.system), (2, look.app, latestSystem),
-        (3, look.app + 1, latestSystem),
-      ].map { offset, app, system in
-        SoakModel.Pair(
-          generation: base + offset, app: app, system: system, disk: side.disk,
-          isUpcoming: offset > 0, issued: now, notAfter: now + SoakModel.lifetime)
-      }
-    }
-  }
-
-  private func renew(_ which: Int) async throws {
-    let phone = sides[which].phone
-    if happens(200) {
-      world.goOffline()
-      defer { world.goOnline() }
-      do {
-        try await phone.renew()
-        explain(false, "a fetch without network succeeded")
-      } catch let error as EnrolmentError {
-        guard case .attestation(let cause) = error, cause.reason == .noNetwork else {
-          explain(false, "a fetch without network: \(error)")
-          return
-        }
-        tally.count("offline")
-      }
-      return
-    }
-    world.pass(seconds: 60)
-    do {
-      try await phone.renew()
-    } catch let error as EnrolmentError {
-      // The machine of before was there within a day.
-      explain(
-        error == .backend(status: 401, word: "signature") && sides[which].disk > 0,
-        "a fetch: \(error)")
-      tally.count("clone window")
-      world.pass(days: 2)
-      try await phone.renew()
-    }
-    tally.count("fetch")
-    try noteFetch(which)
-  }
-
-  // MARK: Before a session
-
-  private func accident(_ which: Int, _ lock: Int) async throws {
-    let phone = sides[which].phone
-    let roll = below(1000)
-    if roll < 82 { history.append("\(tally.sessions):\(which)/\(lock) roll \(roll)") }
-    switch roll {
-    case 0..<12:
-      phone.eyes.set { $0.app += 1 }
-      tally.count("app updated")
-      if phone.eyes.now.app == latestBuild { try registerBuild() }
-    case 12..<20:
-      let latest = latestSystem
-      phone.eyes.set { $0.system = latest }
-      tally.count("system updated")
-      try registerSystem()
-    case 20..<23:
-      strangeSystem += 1
-      let system = strangeSystem
-      phone.eyes.set { $0.system = system }
-      tally.count("system updated, not registered")
-    case 23..<25 where sides[which].user == 1:
-      sides[which].disk += 1
-      let disk = sides[which].disk
-      phone.eyes.set { $0.device[4] = "disk \(disk)" }
-      tally.count("disk renumbered")
-    case 25..<35: try await order(which, lock)
-    case 35..<45:
-      locks[lock].powerOn()
-      tally.count("lock restarted")
-    case 45..<55: try backUp(which)
-    case 55..<60: try restore(which)
-    case 60..<64: images[lock] = Image(flash: locks[lock].flash, model: model.locks[lock])
-    case 64..<66: restoreFlash(lock)
-    case 66..<68:
-      sides[which].memories[lock] = MemoryLinkStore()
-      sides[which].stores[lock].ratchet = nil
-      (sides[which].isOpen[lock], sides[which].isForgotten[lock]) = (false, false)
-      tally.count("link memory lost")
-    case 68..<78:
-      try await renew(which)
-    case 78..<82:
-      world.pass(days: 5)
-    default: break
-    }
-  }
-
-  private func order(_ which: Int, _ lock: Int) async throws {
-    world.pass(seconds: 60)
-    let door = try door(which, lock)
-    if below(4) == 0 {
-      try await door.deliver(world.issuer().orderFloor(for: locks[lock].id))
-      let freed = model.raiseFloor(to: world.time, at: lock)
-      for index in sides.indices where freed.contains(sides[index].user) {
-        sides[index].isForgotten[lock] = true
-      }
-      tally.count("floor")
-    } else {
-      try await door.deliver(world.issuer().orderEpoch(for: locks[lock].id))
-      model.locks[lock].epoch = max(model.locks[lock].epoch, world.time)
-      tally.count("epoch")
-    }
-    await door.disconnect()
-  }
-
-  private func backUp(_ which: Int) throws {
-    guard !sides[which].isOpen.contains(true) else { return }
-    let side = sides[which]
-    if let old = backups[which] { try FileManager.default.removeItem(atPath: old.folder) }
-    backups[which] = Backup(
-      folder: try side.phone.backUp(), memories: try side.memories.map { try $0.load() },
-      stores: side.stores)
-  }
-
-  private func restore(_ which: Int) throws {
-    guard let backup = backups.removeValue(forKey: which) else { return }
-    try sides[which].phone.restore(backup.folder)
-    for (index, bytes) in backup.memories.enumerated() {
-      sides[which].memories[index] = MemoryLinkStore()
-      if let bytes { try sides[which].memories[index].save(bytes) }
-    }
-    sides[which].stores = backup.stores
-    (sides[which].isOpen, sides[which].isForgotten) = ([false, false], [false, false])
-    tally.count("folder restored")
-  }
-
-  private func restoreFlash(_ lock: Int) {
-    guard let image = images.removeValue(forKey: lock) else { return }
-    // The log of before ends here; with the one after it the backend sees a fork.
-    explain(desks[lock].end() != .altered, "the log of a lock is altered")
-    desks[lock].begin()
-    locks[lock].restore(image.flash)
-    model.locks[lock] = image.model
-    for index in sides.indices {
-      sides[index].isForgotten[lock] = true
-      sides[index].isBehind[lock] = sides[index].isOpen[lock]
-    }
-    tally.count("flash restored")
-  }
-
   // MARK: A session
 
-  private func door(
+  func door(
     _ which: Int, _ lock: Int, over way: Way? = nil, memory: (any LinkMemoryStore)? = nil,
     seals: Bool = false
   ) throws -> HardwareConnection {
@@ -316,7 +152,9 @@ final class Soak {
     // A device match permits class 1, and not class 2.
     let isDeviceClass = below(6) > 0
     let command = isDeviceClass ? Phone.open : Phone.settings
-    let expected = answers(which, lock, isDeviceClass: isDeviceClass)
+    var expected = answers(which, lock, isDeviceClass: isDeviceClass)
+    // The lock takes the token again, and cannot tell what became of the command that came before it.
+    if sides[which].isUnknown[lock] { expected.insert("LINK-16") }
     let mayFail = !expected.isDisjoint(with: ["accepted", "acceptedCopy"])
     let fault = mayFail ? below(100) : 99
     if fault < 5 { return try await die(which, lock, command, expected) }
@@ -367,14 +205,14 @@ final class Soak {
     }
   }
 
-  private func answers(_ which: Int, _ lock: Int, isDeviceClass: Bool) -> Set<String> {
+  func answers(_ which: Int, _ lock: Int, isDeviceClass: Bool) -> Set<String> {
     let side = sides[which]
     return model.answers(
       to: side.stores[lock], side.phone.eyes.now, side.disk, at: lock, of: side.user,
       isDeviceClass: isDeviceClass)
   }
 
-  private func answer(
+  func answer(
     _ send: () async throws -> Receipt
   ) async -> (word: String, error: LinkError?) {
     do {
@@ -389,13 +227,16 @@ final class Soak {
   }
 
   /// The model goes on as the answer says.
-  private func note(_ word: String, _ which: Int, _ lock: Int) {
+  func note(_ word: String, _ which: Int, _ lock: Int) {
     let (user, look, disk) = (
       sides[which].user, sides[which].phone.eyes.now, sides[which].disk
     )
     if word == "accepted" || word == "acceptedCopy" {
       model.accept(
         &sides[which].stores[lock], look, disk, at: lock, of: user, isCopy: word == "acceptedCopy")
+      for index in sides.indices where sides[index].user == user {
+        sides[index].isUnknown[lock] = false
+      }
       for index in sides.indices where index != which && sides[index].user == user {
         sides[index].isForgotten[lock] = true
       }
@@ -405,7 +246,7 @@ final class Soak {
   }
 
   /// A token may have been presented and taken, without a command.
-  private func noteHeld(_ which: Int, _ lock: Int) throws {
+  func noteHeld(_ which: Int, _ lock: Int) throws {
     let side = sides[which]
     let pair = SoakModel.chosen(side.stores[lock], side.phone.eyes.now, side.disk)
     let held = locks[lock].generation(
@@ -419,7 +260,7 @@ final class Soak {
   }
 
   /// Settles the command that a refusal left open: it was not done. False if the lock refuses the app itself.
-  private func settle(_ which: Int, _ lock: Int) async throws -> Bool {
+  func settle(_ which: Int, _ lock: Int) async throws -> Bool {
     let door = try door(which, lock)
     do {
       let outcome = try await door.settle(within: Phone.ample)
@@ -459,7 +300,7 @@ final class Soak {
   }
 
   /// The app dies at some event, begins again with what it stored, and settles.
-  private func die(
+  func die(
     _ which: Int, _ lock: Int, _ command: Command, _ expected: Set<String>
   ) async throws {
     let death = Death()
@@ -492,7 +333,9 @@ final class Soak {
     }
     var isDone = outcome?.isAccepted == true
     if case .success = result { isDone = true }
-    explain(outcome != .unknown, "a command of an app that died has no outcome")
+    explain(
+      outcome != .unknown || sides[which].isUnknown[lock],
+      "a command of an app that died has no outcome")
     explain(locks[lock].doneCount - done == (isDone ? 1 : 0), "the outcome is not so: \(isDone)")
     if isDone, let word = expected.first(where: { $0.hasPrefix("accepted") }) {
       note(word, which, lock)
@@ -502,7 +345,7 @@ final class Soak {
   }
 
   /// The phone carries the log. One of three couriers dies on its way to the backend.
-  private func carryLog(_ lock: Int, over door: HardwareConnection) async throws {
+  func carryLog(_ lock: Int, over door: HardwareConnection) async throws {
     let parts = try await door.collectLog(from: desks[lock].next, within: Phone.ample)
     guard below(3) > 0 else {
       tally.count("courier died")
@@ -512,39 +355,5 @@ final class Soak {
     for part in parts {
       for finding in desks[lock].read(part) { explain(false, "the log: \(finding)") }
     }
-  }
-}
-
-/// The backend's desk for the log of one lock.
-final class LogDesk {
-  private let key: HardwareLogKey
-  private var reader: HardwareLogReader?
-  private(set) var next: UInt64 = 0
-
-  init(_ lock: VirtualLock) throws {
-    guard let drawn = lock.drawn else { throw ProofError.storageFailed }
-    key = try HardwareLogKey(of: lock.id, drawn: SecretBytes(copying: drawn.span))
-    begin()
-  }
-
-  func begin() {
-    reader = HardwareLogReader(of: key)
-    next = 0
-  }
-
-  /// Reads one part, and returns what should not be.
-  func read(_ part: HardwareLogPart) -> [String] {
-    next = part.entries.upperBound
-    do {
-      let findings = try reader?.read(part) ?? []
-      return findings.filter { [.changed, .forked, .shorter].contains($0.kind) }.map { "\($0)" }
-    } catch {
-      return ["\(error)"]
-    }
-  }
-
-  func end() -> HardwareLogOutcome {
-    guard let ending = reader.take() else { return .whole }
-    return ending.end().1
   }
 }

@@ -30,7 +30,7 @@ struct SoakModel {
     var floor: Int64 = 0
   }
 
-  /// What one phone has stored for one lock.
+  /// The stored pairs and the ratchet of one phone for one lock.
   struct Store {
     /// The present one first.
     var pairs: [Pair] = []
