@@ -232,7 +232,7 @@ extension AccidentTests {
     let owner = try Phone(world)
     try await owner.enrol(lock)
     try await owner.expectOpens(lock)
-    let copy = try Phone(world, folder: owner.backUp())
+    let copy = try Phone(world, folder: owner.copyFolder())
     world.goOffline()
     try await copy.expectOpens(lock)
     try await owner.expectOpens(lock, .acceptedCopy)

@@ -22,6 +22,7 @@ final class Phone {
   let clock: ManualClock
   /// Nil while the app is not running.
   private var running: Attestor?
+  private var copies: [String] = []
 
   init(
     _ world: World, _ look: Look = Look(), folder: String? = nil, files: Probe? = nil,
@@ -34,7 +35,9 @@ final class Phone {
     try start()
   }
 
-  deinit { try? FileManager.default.removeItem(atPath: folder) }
+  deinit {
+    for path in copies + [folder] { try? FileManager.default.removeItem(atPath: path) }
+  }
 
   var attestor: Attestor {
     guard let running else { preconditionFailure("the app is running") }
@@ -78,10 +81,17 @@ final class Phone {
       options: .init(mtu: mtu, patience: .seconds(1), sealsCommands: seals))
   }
 
-  /// Copies the folder, as a backup does.
-  func backUp() throws -> String {
+  /// Copies the folder, for another phone that has it from then on.
+  func copyFolder() throws -> String {
     let copy = "\(folder)-\(UInt64.random(in: 1 ... .max))"
     try FileManager.default.copyItem(atPath: folder, toPath: copy)
+    return copy
+  }
+
+  /// Copies the folder, as a backup does. The copy goes with this phone.
+  func backUp() throws -> String {
+    let copy = try copyFolder()
+    copies.append(copy)
     return copy
   }
 

@@ -107,7 +107,7 @@ final class Soak {
         Side(phone: phone, user: user, memories: [.init(), .init()], stores: [.init(), .init()]))
       try noteFetch(sides.count - 1)
     }
-    let copy = try Phone(world, Look(secret: "user 0"), folder: sides[0].phone.backUp())
+    let copy = try Phone(world, Look(secret: "user 0"), folder: sides[0].phone.copyFolder())
     sides.insert(
       Side(phone: copy, user: 0, memories: [.init(), .init()], stores: sides[0].stores), at: 1)
     flashBefore = locks.map(\.flashOperations)
