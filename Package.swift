@@ -460,6 +460,16 @@ let package = Package(
         "ProofBackend", "ProofJOSE",
       ],
       path: "Tests/Unit/ProofLinkTests", exclude: ["HardwareBench"], swiftSettings: strictSwift),
+    .target(
+      name: "VirtualHardware", dependencies: ["ProofDevice", "ProofCore"],
+      path: "Tests/Unit/AccidentTests/VirtualHardware", cSettings: strictC),
+    .testTarget(
+      name: "AccidentTests",
+      dependencies: [
+        "VirtualHardware", "ProofKit", "ProofKitTesting", "ProofLink", "ProofModel", "ProofBytes",
+        "ProofService", "ProofBackend", "ProofJOSE", "HTTPServing", "FolderModel", "DurableFiles",
+      ],
+      path: "Tests/Unit/AccidentTests", exclude: ["VirtualHardware"], swiftSettings: strictSwift),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c11

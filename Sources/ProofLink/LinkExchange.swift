@@ -101,6 +101,10 @@ package struct LinkExchange: ~Copyable {
   /// Links and commands that one exchange may cost before it gives up.
   package static let linkCountMax = 12
   package static let commandCountMax = 6
+  /// Answers *malformed* to a recall with which it gives up.
+  package static let unreadRecallCountMax = 3
+  /// Links with which it gives up on which the token had a receipt of another key, and no other answer.
+  package static let unreadReceiptCountMax = 3
 
   let request: LinkRequest
   var phase = Phase.down
@@ -141,6 +145,11 @@ package struct LinkExchange: ~Copyable {
   /// The question about the open command under the earlier pair, once this pair's was not understood.
   var before: Recall?
   var isAskedBefore = false
+  /// Answers *malformed* to a recall.
+  var unreadRecallCount = 0
+  /// Whether the token was answered with a receipt of another key, since it was presented last.
+  var hasUnreadReceipt = false
+  private var unreadReceiptCount = 0
   /// Whether new links may help after a failure: false once the hardware can no longer tell what
   /// became of the command.
   package internal(set) var mayRestart = true
@@ -288,6 +297,8 @@ package struct LinkExchange: ~Copyable {
   private mutating func reconnect() {
     isReady = false
     isCandidate = false
+    // The token may not have arrived: present it again, should the recall not be understood again.
+    if case .presenting = phase, !hasUnreadReceipt { isDoubted = false }
     guard linkCount < Self.linkCountMax else {
       fail(LinkError(.linkLost))
       return
@@ -310,6 +321,9 @@ package struct LinkExchange: ~Copyable {
     case .commanding:
       // The verdict may be lost while the link is up.
       recall()
+    case .presenting where misreadsReceipts():
+      // The hardware took the token, and this device has another key than the measured one.
+      fail(.refused(.deviceDiffers, isAuthenticated: false))
     case .presenting, .checking, .recalling, .ordering, .reading:
       // The handle may also be wrong: changed since, or damaged at discovery. Writes there are ignored,
       // and reads have another length. Tables are stored for good, so discard a doubtful one.
@@ -321,6 +335,13 @@ package struct LinkExchange: ~Copyable {
     case .proving, .remeasuring, .askingBefore, .ended:
       break
     }
+  }
+
+  /// Counts a presentation that ended with a receipt of another key; true if there were enough.
+  private mutating func misreadsReceipts() -> Bool {
+    guard hasUnreadReceipt else { return false }
+    unreadReceiptCount += 1
+    return unreadReceiptCount == Self.unreadReceiptCountMax
   }
 
   private mutating func connected() {
@@ -406,6 +427,7 @@ package struct LinkExchange: ~Copyable {
   }
 
   mutating func present() {
+    hasUnreadReceipt = false
     enter(.presenting)
     reference = HardwareReference.of(request.token)
     tell(request.token.message, at: .token)

@@ -33,6 +33,7 @@ extension LinkExchange {
     case .success:
       // Forged answers do not prolong the wait for the hardware's: its timer runs on.
       phase = .presenting
+      hasUnreadReceipt = hasUnreadReceipt || !answer.isHint
       if answer.isHint, answer.counter == 0 { refuse(answer) }
     }
   }
@@ -210,8 +211,12 @@ extension LinkExchange {
     case .busy: fail(.busy(seconds: max(1, Int(answer.detail))))
     case .stale: break
     case .malformed:
-      // A damaged recall is sent again.
-      if case .recalling = phase { break }
+      // A damaged recall is sent again. Hardware whose flash was put back refuses each recall of a later command so:
+      // its challenges have not come that far.
+      if case .recalling = phase {
+        unreadRecallCount += 1
+        if unreadRecallCount < Self.unreadRecallCountMax { break }
+      }
       fail(.refused(.malformed, isAuthenticated: false))
     default: fail(.refused(answer.verdict, answer.refusal, isAuthenticated: false))
     }

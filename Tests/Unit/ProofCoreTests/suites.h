@@ -49,6 +49,7 @@ extern const struct suite verifier_limit_suite;
 extern const struct suite verifier_candidate_suite;
 extern const struct suite verifier_fault_suite;
 extern const struct suite powercut_suite;
+extern const struct suite updates_suite;
 extern const struct suite base64url_suite;
 extern const struct suite gate_suite;
 extern const struct suite gate_token_suite;
