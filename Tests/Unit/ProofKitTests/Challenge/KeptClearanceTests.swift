@@ -21,11 +21,11 @@ struct KeptClearanceTests {
 
   private func text(
     _ stage: GateStage, host: String = host, head: UInt8 = 0x1A, kinds: UInt8 = 4, flags: UInt8 = 1,
-    after seconds: Int64 = 900, handle: [UInt8]? = nil
+    levels: UInt8 = 3, after seconds: Int64 = 900, handle: [UInt8]? = nil
   ) throws -> String {
     let own = try #require(stage.session.state.withLock { $0.held?.admitted.handle.bytes })
     let expiry = UInt32(clamping: stage.time.unixTime + seconds)
-    var bytes: [UInt8] = [head, 1, kinds, 3, flags, 0]
+    var bytes: [UInt8] = [head, 1, kinds, levels, flags, 0]
     bytes += (0..<4).map { UInt8(truncatingIfNeeded: expiry >> ($0 * 8)) }
     bytes += [UInt8](repeating: 0, count: 8)
     bytes += Digest(hashing: Array("pfc1.host.......\(host)".utf8)).bytes.prefix(16)
@@ -110,6 +110,28 @@ struct KeptClearanceTests {
         fields: [HeaderField("Proof-Clearance", try text(stage, host: "evil.example.com"))]),
       to: Request("GET", "https://evil.example.com/"))
     #expect(stage.session.clearance(for: "evil.example.com") == nil)
+  }
+
+  @Test("a clearance serves the kinds that it names, up to its level of each kind of work")
+  func served() throws {
+    let stage = try GateStage()
+    _ = try cleared(stage)
+    let handle = try #require(stage.session.state.withLock { $0.held?.admitted.handle })
+    func served(_ kinds: UInt8) throws -> [String] {
+      let text = try text(stage, kinds: kinds, levels: 10 | 2 << 5)
+      let held = try #require(
+        Clearances.Held(text, for: Self.host, handle, stage.time.unixTime, .zero))
+      let challenges: [(UInt8, UInt8)] = [
+        (5, 0), (6, 0), (7, 9), (7, 10), (7, 11), (8, 1), (8, 2), (8, 3), (9, 0),
+      ]
+      return try challenges.filter { kind, level in
+        held.serves(try GateClient.Challenge(challengeID(kind, level: level)))
+      }.map { "\($0).\($1)" }
+    }
+    #expect(try served(0b11111) == ["5.0", "6.0", "7.9", "7.10", "8.1", "8.2", "9.0"])
+    #expect(try served(0b00100) == ["7.9", "7.10"])
+    #expect(try served(0b01000) == ["8.1", "8.2"])
+    #expect(try served(0b10000) == ["9.0"])
   }
 
   @Test("a gate that did not open the token gets it again: beside an answer, and after a 429")
