@@ -265,6 +265,25 @@ extension BenchTests {
       }
     }
 
+    @Test("a failed exchange names the refused token, has no link, and hears nothing more")
+    func failed() throws {
+      let bench = try Bench(seed: 6)
+      try first(bench, try bench.token(generation: 2))
+      let older = try bench.token(generation: 1)
+      var model = LinkModel(bench, faults: LinkFaults(), seed: 1)
+      var exchange = LinkExchange(bench.request(older, isHeld: false))
+      let error = #expect(throws: LinkError.self) {
+        try model.play(&exchange, of: bench.app(older)).get()
+      }
+      #expect(error?.reference == HardwareReference.of(older))
+      let link = exchange.link
+      #expect(link == nil)
+      for event in [LinkExchange.Event.connected, .disconnected, .received([0x1B, 0x0E, 0])] {
+        let actions = exchange.handle(event)
+        #expect(actions.isEmpty)
+      }
+    }
+
     @Test("hardware that answers \"too new\" is told as too old, and nothing is sent again")
     func tooNew() throws {
       let bench = try Bench(seed: 6)
