@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT / "Tests" / "Support" / "Runner"))
 from checks import Checks  # noqa: E402
 from mutation import Broken, Mutant, play  # noqa: E402
 
+from accident_mutants import ACCIDENT_MUTANTS  # noqa: E402
 from copy_mutants import COPY_MUTANTS  # noqa: E402
 from gate_mutants import RULE_MUTANTS  # noqa: E402
 from salt_mutants import SALT_MUTANTS  # noqa: E402
@@ -173,6 +174,8 @@ MUTANTS = [
      [("defer { unsafe pthread_mutex_unlock(mutex) }", "")]),
     ("a clock that the core never sees", f"{CORE}/CorePlatform.swift", "seconds: seconds == nil", "seconds: true",
      "VerifierTests", []),
+] + [
+    (f"accident: {name}", *rest) for name, *rest in ACCIDENT_MUTANTS
 ] + [
     (f"salt: {name}", *rest) for name, *rest in SALT_MUTANTS
 ] + [
