@@ -80,14 +80,19 @@ struct PipeTests {
       var (incoming, outgoing): ([Int32], [Int32]) = ([0, 0], [0, 0])
       let (one, other) = unsafe (pipe(&incoming), pipe(&outgoing))
       try #require(one == 0 && other == 0)
+      for end in incoming + outgoing {
+        _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(end, F_SETFL, O_NONBLOCK)
+      }
       let channel = try PipeChannel(reading: incoming[0], writing: outgoing[1])
       let head = [UInt8(truncatingIfNeeded: length), UInt8(length >> 8)]
       let sent = unsafe write(incoming[1], head, head.count)
       #expect(sent == head.count)
-      while !channel.isOver { await Task.yield() }
       for await pdu in channel.received { Issue.record("\(pdu)") }
+      // The hardware notices, and closes its ends.
       _ = close(incoming[1])
       _ = close(outgoing[0])
+      while !channel.isOver { await Task.yield() }
     }
   }
 
