@@ -72,7 +72,10 @@ class Suite(unittest.TestCase):
                                     house_b=line.format("a", "b"))
                 self.assertEqual(result.stdout.splitlines()[-1], "2 passed, 0 failed")
                 self.assertFalse((seen / "beside").exists())
-        result = self.suite("--lanes", "2", house_a=line.format("b", "a"), house_b=line.format("a", "b"))
+        # None of them alone, they meet.
+        wait = f"until [ -e {seen}/{{0}} ]; do :; done"
+        meet = f"touch {seen}/{{1}}; {wait}; touch {seen}/beside; echo 1 passed, 0 failed"
+        result = self.suite("--lanes", "2", house_a=meet.format("b", "a"), house_b=meet.format("a", "b"))
         self.assertTrue((seen / "beside").exists(), result.stdout)
 
     def test_output_of_lanes_is_not_mixed(self):
