@@ -35,7 +35,8 @@ struct AttackShell {
   private static let usage = Usage(
     "proof-demo attack", "tap|replay|read|forge|spend|request|solve [options]",
     "What the demonstration's thief runs. Each says the verdict of the lock, or of the API;\n"
-      + "read says what of a command stands in the recording; solve says the solution, how many hashes it took, and the milliseconds.",
+      + "read says what of a command stands in the recording;\n"
+      + "solve says the solution, how many hashes it took, and the milliseconds.",
     known,
     takesOperands: true)
 

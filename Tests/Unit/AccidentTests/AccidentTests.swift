@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import ProofBackend
 import ProofKit
 import ProofKitTesting
 import ProofLink
@@ -11,6 +12,20 @@ import Testing
 /// hardware are the real ones. A name tells the accident, then what heals it, a network, a person.
 @Suite("Twenty accidents", .serialized)
 struct AccidentTests {
+  /// A world, a lock, and a phone that has opened it once.
+  static func paired(
+    _ seed: UInt64, keepsLog: Bool = false,
+    permitting change: (inout GrantPermissions) -> Void = { _ in }
+  ) async throws -> (world: World, lock: VirtualLock, phone: Phone) {
+    let world = try World()
+    world.permit(change)
+    let lock = try world.lock(seed, keepsLog: keepsLog)
+    let phone = try Phone(world)
+    try await phone.enrol(lock)
+    try await phone.expectOpens(lock)
+    return (world, lock, phone)
+  }
+
   @Test("1: power is cut in the app. Its stored command is recalled. No network, no person.")
   func powerCutInApp() async throws {
     let world = try World()
@@ -104,11 +119,7 @@ struct AccidentTests {
   @Test(
     "3: an answer is lost. The command is recalled. No network, no person.", arguments: [23, 185])
   func answerLost(mtu: Int) async throws {
-    let world = try World()
-    let lock = try world.lock(3)
-    let phone = try Phone(world)
-    try await phone.enrol(lock)
-    try await phone.expectOpens(lock)
+    let (world, lock, phone) = try await Self.paired(3)
     world.goOffline()
     // The answer to the command, and then those to the recalls.
     for losses in 1...3 {
@@ -169,12 +180,7 @@ struct AccidentTests {
     "5: the app's folder is restored, ratchet reports. The lock tells of it. No network, no person."
   )
   func folderRestoredReport() async throws {
-    let world = try World()
-    world.permit { $0.ratchet = .report }
-    let lock = try world.lock(5)
-    let phone = try Phone(world)
-    try await phone.enrol(lock)
-    try await phone.expectOpens(lock)
+    let (world, lock, phone) = try await Self.paired(5) { $0.ratchet = .report }
     let copy = try phone.backUp()
     for _ in 0..<2 { try await phone.expectOpens(lock) }
     try phone.restore(copy)
@@ -209,11 +215,7 @@ struct AccidentTests {
 
   @Test("5: the folder is restored from before a renewal. A new token. Network, no person.")
   func folderRestoredOlder() async throws {
-    let world = try World()
-    let lock = try world.lock(51)
-    let phone = try Phone(world)
-    try await phone.enrol(lock)
-    try await phone.expectOpens(lock)
+    let (_, lock, phone) = try await Self.paired(51)
     let copy = try phone.backUp()
     try await phone.renew()
     try await phone.expectOpens(lock)
@@ -227,12 +229,7 @@ struct AccidentTests {
   @Test(
     "6: the lock's flash is restored, ratchet reports. The log shows it. No network, no person.")
   func flashRestoredReport() async throws {
-    let world = try World()
-    world.permit { $0.ratchet = .report }
-    let lock = try world.lock(6, keepsLog: true)
-    let phone = try Phone(world)
-    try await phone.enrol(lock)
-    try await phone.expectOpens(lock)
+    let (world, lock, phone) = try await Self.paired(6, keepsLog: true) { $0.ratchet = .report }
     let flash = lock.flash
     for _ in 0..<3 { try await phone.expectOpens(lock) }
     var parts = try await log(of: lock, by: phone)
@@ -265,11 +262,7 @@ struct AccidentTests {
 
   @Test("6: the flash is restored, and the link is cut. A recall. No network, no person.")
   func flashRestoredAndCut() async throws {
-    let world = try World()
-    let lock = try world.lock(61)
-    let phone = try Phone(world)
-    try await phone.enrol(lock)
-    try await phone.expectOpens(lock)
+    let (world, lock, phone) = try await Self.paired(61)
     let flash = lock.flash
     // The lock holds an older token than the app remembers.
     try await phone.renew()
@@ -299,11 +292,7 @@ struct AccidentTests {
 
   @Test("6: the flash is restored under an open command. The user looks. No network; the user.")
   func flashRestoredUnderOpenCommand() async throws {
-    let world = try World()
-    let lock = try world.lock(62)
-    let phone = try Phone(world)
-    try await phone.enrol(lock)
-    try await phone.expectOpens(lock)
+    let (world, lock, phone) = try await Self.paired(62)
     let flash = lock.flash
     // Each start uses a block of challenges.
     for _ in 0..<3 { lock.powerOn() }

@@ -130,11 +130,7 @@ extension AccidentTests {
 
   @Test("16: a lock is replaced under its id. Another id. Network; the operator registers it.")
   func replaced() async throws {
-    let world = try World()
-    let lock = try world.lock(16)
-    let phone = try Phone(world)
-    try await phone.enrol(lock)
-    try await phone.expectOpens(lock)
+    let (world, lock, phone) = try await Self.paired(16)
     let other = try VirtualLock(seed: 160, id: lock.id, issuers: [world.issuerKey])
     try await expectNewID(phone, lock, other)
   }
@@ -159,11 +155,7 @@ extension AccidentTests {
 
   @Test("17: the epoch was poisoned. The lock is provisioned anew. Network; the operator cures it.")
   func epochPoisoned() async throws {
-    let world = try World()
-    let lock = try world.lock(170)
-    let phone = try Phone(world)
-    try await phone.enrol(lock)
-    try await phone.expectOpens(lock)
+    let (world, lock, phone) = try await Self.paired(170)
     world.setBackendError(300 * World.day)
     let poison = try world.issuer(trustsClock: true).orderEpoch(for: lock.id)
     world.setBackendError(0)
@@ -189,11 +181,7 @@ extension AccidentTests {
 
   @Test("18: a floor is raised above the token. A new token. Network; the user looks once.")
   func floorRaised() async throws {
-    let world = try World()
-    let lock = try world.lock(18)
-    let phone = try Phone(world)
-    try await phone.enrol(lock)
-    try await phone.expectOpens(lock)
+    let (world, lock, phone) = try await Self.paired(18)
     world.pass(days: 1)
     let door = try phone.door(lock)
     try await door.deliver(world.issuer().orderFloor(for: lock.id))
@@ -226,11 +214,7 @@ extension AccidentTests {
     "19: the issuer is rotated without overlap. Trust in the new key. Network; the operator provisions."
   )
   func issuerRotatedAtOnce() async throws {
-    let world = try World()
-    let lock = try world.lock(190)
-    let phone = try Phone(world)
-    try await phone.enrol(lock)
-    try await phone.expectOpens(lock)
+    let (world, lock, phone) = try await Self.paired(190)
     let (before, next) = (world.issuerKey, world.prepareIssuer())
     world.rotateIssuer()
     try await phone.expectOpens(lock)
@@ -244,11 +228,7 @@ extension AccidentTests {
 
   @Test("20: a lock's own key is rotated. Another id. Network; the operator registers it.")
   func keyRotated() async throws {
-    let world = try World()
-    let lock = try world.lock(20)
-    let phone = try Phone(world)
-    try await phone.enrol(lock)
-    try await phone.expectOpens(lock)
+    let (world, lock, phone) = try await Self.paired(20)
     try lock.provision(newKey: 200, epoch: UInt64(world.time), floor: UInt64(world.time))
     try await expectNewID(phone, lock, lock)
   }

@@ -133,11 +133,7 @@ extension AccidentTests {
 
   @Test("11: a library is updated, and not registered. A new token. Network, no person.")
   func libraryUpdatedUnregistered() async throws {
-    let world = try World()
-    let lock = try world.lock(110)
-    let phone = try Phone(world)
-    try await phone.enrol(lock)
-    try await phone.expectOpens(lock)
+    let (_, lock, phone) = try await Self.paired(110)
     phone.eyes.set { $0.system = 3 }
     try await phone.expectRefusal("LOCK-16.4", at: lock)
     await phone.expectNoNetwork()

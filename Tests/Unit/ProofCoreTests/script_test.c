@@ -33,6 +33,13 @@ static int take_random(void *context, uint8_t *bytes, size_t size) {
   return 0;
 }
 
+/// The bytes that the hardware draws next.
+static void give_random(const char *value) {
+  size_t size;
+  CHECK(parse_bytes(value, stage.random, sizeof stage.random, &size) && size == sizeof stage.random);
+  stage.random_given = true;
+}
+
 static uint32_t read_clock(void *context) {
   (void)context;
   return stage.seconds;
@@ -105,12 +112,10 @@ static void judge_script(const struct block *block) {
       CHECK(parse_number(value, &number));
       stage.seconds = (uint32_t)number;
     } else if (strcmp(name, "random") == 0) {
-      CHECK(parse_bytes(value, stage.random, sizeof stage.random, &size) && size == sizeof stage.random);
-      stage.random_given = true;
+      give_random(value);
 #if PFC_SEALS_COMMANDS
     } else if (strcmp(name, "prepare") == 0) {
-      CHECK(parse_bytes(value, stage.random, sizeof stage.random, &size) && size == sizeof stage.random);
-      stage.random_given = true;
+      give_random(value);
       CHECK_NUMBER(pfc_verifier_prepare(&stage.verifier), PFC_OK);
 #endif
     } else if (strcmp(name, "send") == 0) {

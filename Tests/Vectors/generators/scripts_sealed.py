@@ -31,6 +31,7 @@ from .dialogue import (
     wrong_device,
     wrong_integrity,
 )
+from .hostile_config import flipped
 from .scripts_command import ONE
 from .scripts_upcoming import UPDATED, made, ready
 from .scripts_version import second
@@ -170,9 +171,8 @@ def cut(sent: Sent, message: bytes) -> Sent:
     return replace(sent, message=message)
 
 
-def flipped(sent: Sent, at: int) -> Sent:
-    m = sent.message
-    return cut(sent, m[:at] + bytes([m[at] ^ 1]) + m[at + 1 :])
+def damaged(sent: Sent, at: int) -> Sent:
+    return cut(sent, flipped(sent.message, at))
 
 
 def scripts() -> Iterator[Script]:
@@ -286,7 +286,7 @@ def _strangers() -> Iterator[Script]:
     for at, verdict, detail in ((0, DIFFERS, 0), (1, DIFFERS, 0), (8, DIFFERS, 0), (17, DIFFERS, 0),
                                 (48, DIFFERS, 0), (9, STALE, OTHER_CHALLENGE)):
         sent = phone.seal(s.ask_sealed(), command=stuff("c", 40))
-        bad = flipped(sent, at)
+        bad = damaged(sent, at)
         if at == 0:  # 5 becomes 6, whose shape fits too
             bad = cut(sent, bytes([SIX]) + sent.message[1:])
         s.refuse(bad, verdict, detail, sent.counter ^ 1 if at == 9 else sent.counter)
@@ -296,7 +296,7 @@ def _strangers() -> Iterator[Script]:
     s, phone = begun("a box that does not open uses the key up")
     for at in (49, 64, 65, -1):
         sent = phone.seal(s.prepare().ask_sealed())
-        s.refuse(flipped(sent, at % len(sent.message)), DIFFERS).not_asked(Verdict.BUSY, ASK_AGAIN)
+        s.refuse(damaged(sent, at), DIFFERS).not_asked(Verdict.BUSY, ASK_AGAIN)
     act(s, phone)
     yield s
 
