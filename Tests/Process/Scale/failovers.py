@@ -167,7 +167,7 @@ def play_one(options, seed):
                         file.write(json.dumps(row) + "\n")
         finally:
             if checks.failed:
-                print("\n".join(site.troubles()[-20:]))
+                print("\n".join(site.troubles()))
             failovers.close()
     return rows, checks
 

@@ -159,9 +159,10 @@ class Site:
         return figures["outcomes"], figures["errors"]
 
     def troubles(self):
-        """The lines of all nodes about their storage, also of those that have left, and of HAProxy about who serves."""
+        """The last lines of all nodes about their storage, also of those that have left, and of HAProxy about who
+        serves."""
         lines = [line.strip() for node in self.every_node for line in node.lines if '"storage' in line]
-        return lines + (self.place.folder / "haproxy.log").read_text().splitlines()
+        return lines[-20:] + (self.place.folder / "haproxy.log").read_text().splitlines()[-20:]
 
     def marks(self):
         """The digests of the reports whose use the primary has."""
