@@ -147,14 +147,17 @@ static void take_finding(void *context, const struct pfc_log_finding *finding) {
 /// Writes one entry, whole or cut. 0 if there is no place left.
 static int write_entry(struct scene *scene, const struct pfc_log_content *content, uint8_t cut) {
   struct pfc_log *lock = &scene->lock;
+  uint8_t whole[PFC_LOG_ENTRY_BYTES];
   if (lock->next >= ENTRIES) return 0;
   if (pfc_log_turns(lock)) pfc_log_turn(&scene->block, lock, scene->block.sequence + 1, 0);
   scene->written[lock->next] = *content;
   REQUIRE(pfc_log_put(scene->flash[lock->next], lock, content, hardware_id) == PFC_OK);
-  if (cut != 0) {
+  memcpy(whole, scene->flash[lock->next], sizeof whole);
+  if (cut != 0) memset(scene->flash[lock->next] + cut % 32, 255, 32 - cut % 32);
+  // A cut before bytes that are 255 anyway leaves a whole entry.
+  if (memcmp(whole, scene->flash[lock->next], sizeof whole) != 0) {
     // More of them in a row than a note can tell: the reader calls the first ones changed.
     if (lock->undone == PFC_LOG_UNDONE_MAX) scene->touched = 1;
-    memset(scene->flash[lock->next] + cut % 32, 255, 32 - cut % 32);
     pfc_log_failed(lock);
   } else {
     pfc_log_written(lock, content);
