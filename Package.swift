@@ -81,7 +81,8 @@ let package = Package(
 
     .target(name: "ProofBytes", swiftSettings: strictSwift),
     .target(
-      name: "ProofModel", dependencies: ["ProofCore", "CSodium"], swiftSettings: strictSwift),
+      name: "ProofModel", dependencies: ["ProofBytes", "ProofCore", "CSodium"],
+      swiftSettings: strictSwift),
     .target(name: "ProofRequest", dependencies: ["ProofModel"], swiftSettings: strictSwift),
     .target(name: "DurableFiles", swiftSettings: strictSwift),
     .target(
@@ -413,7 +414,9 @@ let package = Package(
         "SeededRandom", "VectorFiles",
       ],
       path: "Tests/Unit/ProofGateTests", swiftSettings: strictSwift),
-    .target(name: "VectorFiles", path: "Tests/Support/VectorFiles", swiftSettings: strictSwift),
+    .target(
+      name: "VectorFiles", dependencies: ["ProofBytes"], path: "Tests/Support/VectorFiles",
+      swiftSettings: strictSwift),
     .target(
       name: "SeededRandom", dependencies: ["ProofBytes"], path: "Tests/Support/SeededRandom",
       swiftSettings: strictSwift),

@@ -54,8 +54,8 @@ final class GateDoor {
     let own = try GateOwnKeys(of: id, [GateOwnSecret(SecretBytes(copying: bytes.span), number: 1)])
     // The gate has been up for longer than its windows: one with an empty store refuses until then.
     let isUp = CoreLock(false)
-    let clock = JOSEClock {
-      UnixTime(seconds: RequestSample.now - (isUp.withLock { $0 } ? 0 : 8000))
+    let clock = UnixClock {
+      RequestSample.now - (isUp.withLock { $0 } ? 0 : 8000)
     }
     var settings = RequestVerifier.Settings()
     settings.clock = clock
@@ -67,7 +67,7 @@ final class GateDoor {
         watchesAll: false), requests, own: own,
       desks: GateDesks(own, replay: replay, clock: clock))
     isUp.withLock { $0 = true }
-    let now = UInt64(RequestSample.now)
+    let now = RequestSample.now
     let secret = try GateSecret(
       of: sample.measurement, for: id, instance: sample.instance, generation: 1, with: sample.key)
     keys = secret.keys
@@ -119,7 +119,7 @@ final class GateDoor {
   /// The answer to a question, which must have this status.
   @discardableResult
   func ask(_ lines: [Line], _ status: Int) throws -> ForwardAnswer {
-    let answer = gate.answer(lines, from: Self.address, at: UInt64(RequestSample.now))
+    let answer = gate.answer(lines, from: Self.address, at: RequestSample.now)
     guard answer.status == status else {
       throw PeerError("the gate: \(answer.status), \(answer.reason ?? answer.code)")
     }

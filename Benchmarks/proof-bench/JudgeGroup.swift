@@ -44,8 +44,8 @@ final class JudgeDesk {
     // The verifier has been up for longer than its window: one with an empty store refuses until then.
     let isUp = CoreLock(false)
     var settings = RequestVerifier.Settings()
-    settings.clock = JOSEClock {
-      UnixTime(seconds: RequestSample.now - (isUp.withLock { $0 } ? 0 : 600))
+    settings.clock = UnixClock {
+      RequestSample.now - (isUp.withLock { $0 } ? 0 : 600)
     }
     verifier = try RequestVerifier(
       gate, own: GateOwnKeys(of: id, [GateOwnSecret(SecretBytes(copying: own.span), number: 1)]),
@@ -55,7 +55,7 @@ final class JudgeDesk {
       of: sample.measurement, for: id, instance: sample.instance, generation: 1, with: sample.key)
     keys = secret.keys
     keyID = keys.handle.withBytes { Base64.encode($0, .url) }
-    let now = UInt64(RequestSample.now)
+    let now = RequestSample.now
     beacon = try Beacon(
       header: BeaconKey(from: SecretBytes(copying: own.span), number: 1, of: id).header(at: now))
     let grant = GateGrant(
@@ -103,7 +103,7 @@ final class JudgeDesk {
     try fields.append(
       "Proof",
       CompactDraft(
-        created: UInt32(RequestSample.now), start: 7, count: count, measured: 0, beacon: beacon
+        created: RequestSample.now, start: 7, count: count, measured: 0, beacon: beacon
       ).text(for: subject, with: keys.compact))
     return request(fields)
   }

@@ -19,14 +19,14 @@ final class RedeemDesk {
 
   init(_ sample: Sample) throws {
     let (id, audience) = (GateID.random(), AudienceID.random())
-    let now = UInt64(RequestSample.now)
+    let now = RequestSample.now
     let accountKey = try GateAccountKey(.random(count: 32), number: 1)
     let beacons = try BeaconKey(from: .random(count: 32), number: 1, of: id)
     // The redeemer has been up for longer than its window: one with an empty store refuses until then.
     let isUp = CoreLock(false)
     var settings = EventVerifier.Settings()
-    settings.clock = JOSEClock {
-      UnixTime(seconds: RequestSample.now - (isUp.withLock { $0 } ? 0 : 600))
+    settings.clock = UnixClock {
+      RequestSample.now - (isUp.withLock { $0 } ? 0 : 600)
     }
     redeemer = try EventVerifier(
       for: audience, name: "shop", beacons: beacons, accountKeys: [accountKey],
@@ -56,7 +56,7 @@ final class RedeemDesk {
   private func token() throws -> String {
     count += 1
     return try CompactDraft(
-      created: UInt32(RequestSample.now), start: 1, count: count, measured: 0, event: 3300,
+      created: RequestSample.now, start: 1, count: count, measured: 0, event: 3300,
       accountKey: 1, beacon: beacon
     ).text(for: subject, with: keys)
   }

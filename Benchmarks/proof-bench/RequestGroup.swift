@@ -77,7 +77,7 @@ final class HMACPeer {
 
 /// A payment of an app with the keys of one gate. The digest of its body is made beforehand.
 struct RequestSample {
-  static let now: Int64 = 1_800_000_000
+  static let now: UnixTime = 1_800_000_000
   private let keys: GateKeys
   private let compactKeys: CompactKeys
   private let keyID: String
@@ -108,9 +108,9 @@ struct RequestSample {
         method: "POST", scheme: "https", authority: "api.example.com",
         target: "/v1/payments?to=7", body: digest, authorization: "Bearer 0123456789abcdef"))
     beacons = try BeaconKey(from: .random(count: 32), number: 1, of: .random()).valid(
-      at: UInt64(Self.now))
+      at: Self.now)
     signed = try Self.signed(head, body, keys, keyID)
-    text = try CompactDraft(created: UInt32(Self.now), start: 1, count: 1, measured: 0)
+    text = try CompactDraft(created: Self.now, start: 1, count: 1, measured: 0)
       .text(for: subject, with: compactKeys)
   }
 
@@ -144,13 +144,13 @@ struct RequestSample {
   }
 
   func compact() throws -> String {
-    try CompactDraft(created: UInt32(Self.now), start: 1, count: 1, measured: 0)
+    try CompactDraft(created: Self.now, start: 1, count: 1, measured: 0)
       .text(for: subject, with: compactKeys)
   }
 
   func verifyCompact() throws {
     try CompactToken(checking: text, for: subject, with: compactKeys)
-      .judge(by: CompactToken.Rules(now: UInt64(Self.now)))
+      .judge(by: CompactToken.Rules(now: Self.now))
   }
 }
 
@@ -170,13 +170,13 @@ struct EventSample {
       with: sample.key)
     keys = secret.eventKeys(for: .random())
     let beaconKey = try BeaconKey(from: .random(count: 32), number: 1, of: .random())
-    beacons = beaconKey.valid(at: UInt64(RequestSample.now))
+    beacons = beaconKey.valid(at: RequestSample.now)
     subject = .event(
       data: Digest(hashing: Array("order 17".utf8)),
       account: try GateAccountKey(.random(count: 32), number: 1).digest(of: "user-4711"))
     draft = CompactDraft(
-      created: UInt32(RequestSample.now), start: 1, count: 1, measured: 0, event: 3300,
-      accountKey: 1, beacon: try Beacon(header: beaconKey.header(at: UInt64(RequestSample.now))))
+      created: RequestSample.now, start: 1, count: 1, measured: 0, event: 3300,
+      accountKey: 1, beacon: try Beacon(header: beaconKey.header(at: RequestSample.now)))
     text = try draft.text(for: subject, with: keys)
   }
 
@@ -185,6 +185,6 @@ struct EventSample {
   func verify() throws {
     try CompactToken(checking: text, for: subject, with: keys)
       .judge(
-        by: CompactToken.Rules(now: UInt64(RequestSample.now), event: 3300, beacons: beacons))
+        by: CompactToken.Rules(now: RequestSample.now, event: 3300, beacons: beacons))
   }
 }

@@ -93,6 +93,6 @@ private struct DeskTransport: Transport {
         method: request.body == nil ? "GET" : "POST", path: path, body: request.body ?? [],
         peer: "192.0.2.7"))
     return TransportResponse(
-      status: response.status, body: response.body, serverTime: JOSEClock.system.now.seconds)
+      status: response.status, body: response.body, serverTime: .now)
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import PostgresStore
-internal import ProofModel
+package import ProofModel
 package import ProofService
 
 /// One account's store in a PostgreSQL database that several processes and machines share.
@@ -259,12 +259,13 @@ package final class PostgresAccountStore: Store {
   /// salts. A repeated call does no harm.
   ///
   /// - Parameters:
-  ///   - now: Unix seconds.
+  ///   - now: The time.
   ///   - block: Numbers of each counter that are left out: more than were given since the backup.
   /// - Throws: ``StoreError/database(_:detail:)``.
-  package func afterRestore(at now: Int64, skipping block: Int64) throws(StoreError) {
+  package func afterRestore(at now: UnixTime, skipping block: Int64) throws(StoreError) {
     try stored { () throws(PostgresError) in
-      _ = try run(.afterRestore, [.int8(SpentRing.minute(of: now)), .int8(block), .int8(now)])
+      _ = try run(
+        .afterRestore, [.int8(SpentRing.minute(of: now)), .int8(block), .int8(now.seconds)])
     }
   }
 

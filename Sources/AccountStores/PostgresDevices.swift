@@ -11,9 +11,9 @@ extension PostgresAccountStore {
   /// database's clock, too.
   package func use(_ use: SaltUse) throws(StoreError) -> SaltOutcome {
     // The schema keeps times as 32 bits.
-    guard let expiry = Int32(exactly: use.expiry) else { return .stale }
+    guard let expiry = Int32(exactly: use.expiry.seconds) else { return .stale }
     var challenge = ChallengeUse(
-      account: account, expiry: expiry, time: Int64(Int32(clamping: use.time)),
+      account: account, expiry: expiry, time: Int64(Int32(clamping: use.time.seconds)),
       salt: use.salt.bytes, device: use.device.bytes, note: use.sighting?.note,
       digest: use.report.bytes, answer: use.answer, revision: Int64(bitPattern: use.revision))
     if let sighting = use.sighting {
@@ -38,15 +38,15 @@ extension PostgresAccountStore {
   }
 
   /// The database's time.
-  package func sharedTime() throws(StoreError) -> Int64? {
+  package func sharedTime() throws(StoreError) -> UnixTime? {
     try stored { () throws(PostgresError) in
-      try time().integer(0, 0)
+      UnixTime(seconds: try time().integer(0, 0))
     }
   }
 
   /// Drops all marks of slots whose last mark expired.
   @discardableResult
-  package func dropMarks(expiredBefore time: Int64) throws(StoreError) -> Int {
+  package func dropMarks(expiredBefore time: UnixTime) throws(StoreError) -> Int {
     try stored { () throws(PostgresError) in
       // The ring has the marks of all accounts.
       let minute = PostgresValue.int8(SpentRing.minute(of: time))
@@ -56,10 +56,10 @@ extension PostgresAccountStore {
 
   /// Forgets devices not seen for long. Devices that a report holds stay until the next call.
   package func dropDevices(
-    lastSeenBefore time: Int64, atMost count: Int
+    lastSeenBefore time: UnixTime, atMost count: Int
   ) throws(StoreError) -> Int {
     try stored { () throws(PostgresError) in
-      let values: [PostgresValue] = [.int4(account), .int8(time), .int8(Int64(count))]
+      let values: [PostgresValue] = [.int4(account), .int8(time.seconds), .int8(Int64(count))]
       defer { seenFloor.withLock { $0 = nil } }
       return try Int(survey(PostgresCall(.dropDevices, values)).integer(0, 0))
     }
@@ -189,8 +189,8 @@ extension PostgresAccountStore {
     _ id: InstanceID, _ rows: PostgresRows, _ row: Int, from column: Int
   ) throws(PostgresError) -> DeviceRow {
     DeviceRow(
-      device: id, firstSeen: try rows.integer(row, column + 2),
-      lastSeen: try rows.integer(row, column + 3),
+      device: id, firstSeen: UnixTime(seconds: try rows.integer(row, column + 2)),
+      lastSeen: UnixTime(seconds: try rows.integer(row, column + 3)),
       generation: try generation(rows, row, column + 1), note: try rows.bytes(row, column + 4),
       version: UInt64(bitPattern: try rows.integer(row, column)))
   }

@@ -83,7 +83,7 @@ package final class EventHandler: HTTPHandler {
     }
     let credentials = state.withLock { $0.credentials }
     return credentials.name(
-      of: String(value.dropFirst(scheme.utf8.count)), at: UInt64(clamping: now.seconds))
+      of: String(value.dropFirst(scheme.utf8.count)), at: now)
   }
 
   // MARK: Requests
@@ -94,7 +94,7 @@ package final class EventHandler: HTTPHandler {
       return Self.problem(404, "Ask with POST \(Self.eventPath).")
     }
     guard request.method == "POST" else { return Self.problem(405, "Ask with POST.") }
-    let now = JOSEClock.system.now
+    let now = UnixClock.system.now
     guard let asker = asker(request, now) else {
       count("unauthorized")
       log.note("event refused", [("reason", .text("the credential is missing or does not count"))])

@@ -2,7 +2,7 @@
 
 package import PostgresStore
 package import ProofBackend
-import ProofModel
+package import ProofModel
 
 /// A ledger of issued and revoked generations in a PostgreSQL database: for backends on several machines.
 ///
@@ -57,17 +57,17 @@ package final class PostgresIssueLedger: IssueNotes {
   }
 
   /// The latest time of a note.
-  package func latestTime() throws(BackendError) -> UInt64? {
+  package func latestTime() throws(BackendError) -> UnixTime? {
     try Self.kept(database) { () throws(PostgresError) in
       let rows = try run(.latestNote)
       guard try rows.optionalBytes(0, 0) != nil else { return nil }
-      return UInt64(clamping: try rows.integer(0, 0))
+      return UnixTime(seconds: try rows.integer(0, 0))
     }
   }
 
   /// Notes that a token of a generation will be issued; returns when that is committed.
   package func noteIssue(
-    of generation: UInt32, base: UInt32, to pair: IssuePair, by suite: TokenSuite, at time: UInt64
+    of generation: UInt32, base: UInt32, to pair: IssuePair, by suite: TokenSuite, at time: UnixTime
   ) throws(BackendError) {
     guard UInt16(exactly: Int64(generation) - Int64(base)) != nil else {
       throw .superseded(issued: base, offered: generation)
@@ -76,7 +76,7 @@ package final class PostgresIssueLedger: IssueNotes {
       let rows = try run(
         .noteIssue, .bytea(pair.instance.bytes), .bytea(pair.hardware.bytes),
         .int8(Int64(generation)), .int8(Int64(base)), .bool(suite == .two),
-        .int8(Int64(clamping: time)))
+        .int8(time.seconds))
       return (try rows.text(0, 0), UInt32(clamping: try rows.integer(0, 1)))
     }
     switch outcome {
@@ -92,12 +92,12 @@ package final class PostgresIssueLedger: IssueNotes {
 
   /// Notes that tokens up to a generation will be revoked; returns when that is committed.
   package func noteRevocation(
-    through generation: UInt32, of pair: IssuePair, at time: UInt64
+    through generation: UInt32, of pair: IssuePair, at time: UnixTime
   ) throws(BackendError) {
     try Self.kept(database) { () throws(PostgresError) in
       _ = try run(
         .noteRevocation, .bytea(pair.instance.bytes), .bytea(pair.hardware.bytes),
-        .int8(Int64(generation)), .int8(Int64(clamping: time)))
+        .int8(Int64(generation)), .int8(time.seconds))
     }
   }
 

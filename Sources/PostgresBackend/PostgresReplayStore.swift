@@ -95,18 +95,18 @@ package final class PostgresReplayStore: RedemptionStore {
 
   /// Says up to when the database may lack something that was used: until now for a new place, and
   /// for one that was silent for more than 60 s. The database may then be a backup.
-  package func begin(at now: UInt64) throws(ReplayStoreFailure) -> ReplayMemory {
+  package func begin(at now: UnixTime) throws(ReplayStoreFailure) -> ReplayMemory {
     try Self.kept(database) { () throws(PostgresError) in
       let rows = try run(statements.begin, [.time(now)])
       return ReplayMemory(
-        highest: UInt64(clamping: try rows.integer(0, 0)),
-        gap: UInt64(clamping: try rows.integer(0, 1)))
+        highest: UnixTime(seconds: try rows.integer(0, 0)),
+        gap: UnixTime(seconds: try rows.integer(0, 1)))
     }
   }
 
   /// Inserts a key unless it is there.
   package func insert(
-    _ key: ReplayKey, until expiry: UInt64, at now: UInt64
+    _ key: ReplayKey, until expiry: UnixTime, at now: UnixTime
   ) throws(ReplayStoreFailure) -> Bool {
     try Self.kept(database) { () throws(PostgresError) in
       try run(statements.insert, [.time(now), .bytea(key.bytes), .time(expiry)]).bool(0, 0)
@@ -122,7 +122,7 @@ package final class PostgresReplayStore: RedemptionStore {
 
   /// Records a judgement and uses a proof.
   package func record(
-    _ record: ReplayRecord, using key: ReplayKey?, until expiry: UInt64, at now: UInt64
+    _ record: ReplayRecord, using key: ReplayKey?, until expiry: UnixTime, at now: UnixTime
   ) throws(ReplayStoreFailure) -> ReplayRecording {
     try Self.kept(database) { () throws(PostgresError) in
       let rows = try run(
@@ -141,7 +141,7 @@ package final class PostgresReplayStore: RedemptionStore {
 
   /// Uses a token, counts it and records its judgement.
   package func redeem(
-    _ redemption: Redemption, at now: UInt64, _ judged: (EventCounts) -> [UInt8]
+    _ redemption: Redemption, at now: UnixTime, _ judged: (EventCounts) -> [UInt8]
   ) throws(ReplayStoreFailure) -> RedemptionEnd {
     // The judgement is made once. A repeated attempt that finds the token new again has none.
     var judgement: (counts: EventCounts, bytes: [UInt8])?
@@ -174,7 +174,7 @@ package final class PostgresReplayStore: RedemptionStore {
   }
 
   private static func redeem(
-    _ redemption: Redemption, at now: UInt64, _ place: Int32, _ connection: PostgresConnection,
+    _ redemption: Redemption, at now: UnixTime, _ place: Int32, _ connection: PostgresConnection,
     _ statements: ReplayStatements, _ judged: (EventCounts) -> [UInt8]?
   ) throws(PostgresError) -> RedemptionEnd {
     let device = PostgresValue.bytea(redemption.device.bytes)
@@ -200,7 +200,7 @@ package final class PostgresReplayStore: RedemptionStore {
       return .used
     default: break
     }
-    let highest = UInt64(clamping: try rows.integer(0, 2))
+    let highest = UnixTime(seconds: try rows.integer(0, 2))
     var meter = EventMeter(try rows.optionalBytes(0, 3) ?? [])
     meter.add(at: highest)
     var counts = EventCounts()
@@ -244,9 +244,8 @@ package final class PostgresReplayStore: RedemptionStore {
 }
 
 extension PostgresValue {
-  /// Unix seconds.
-  fileprivate static func time(_ seconds: UInt64) -> PostgresValue {
-    .int8(Int64(clamping: seconds))
+  fileprivate static func time(_ time: UnixTime) -> PostgresValue {
+    .int8(time.seconds)
   }
 }
 

@@ -23,7 +23,7 @@ public enum BackendError: Error, Sendable, Hashable {
   /// The app's tokens for this hardware were revoked up to a generation.
   case revokedInstance(InstanceID, through: UInt32)
   /// The issuer's clock is too far beyond the ledger's latest record.
-  case clockAhead(of: UInt64, by: UInt64)
+  case clockAhead(of: UnixTime, by: Int)
   /// Permissions out of range, or a public key that nothing can be sealed to.
   case refused(ProofError)
   /// A file of the backend could not be read or written. Nothing was issued.

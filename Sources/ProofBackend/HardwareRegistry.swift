@@ -15,8 +15,8 @@ public struct RegisteredHardware: Sendable, Hashable {
   public var features: HardwareFeatures
   /// The name that people gave it.
   public let name: String
-  /// The time when it was registered, in Unix seconds.
-  public let added: Int64
+  /// The time when it was registered.
+  public let added: UnixTime
   /// Whether it is revoked: nothing is issued for it any more.
   public var isRevoked: Bool
   /// The drawn factory secret, sealed as the account keeps it; nil if the account has none, or if
@@ -26,7 +26,7 @@ public struct RegisteredHardware: Sendable, Hashable {
   /// Describes hardware as the factory, or `proofctl hardware new`, registered it.
   public init(
     _ identity: HardwareIdentity, mode: Mode, allowsLiteral: Bool = false,
-    features: HardwareFeatures = [], name: String = "", added: Int64 = 0, isRevoked: Bool = false
+    features: HardwareFeatures = [], name: String = "", added: UnixTime = 0, isRevoked: Bool = false
   ) {
     self.identity = identity
     self.mode = mode

@@ -30,12 +30,12 @@ public enum TokenSuite: UInt8, Sendable, Hashable {
 ///
 /// A note outlasts the process, and is made before anything is handed out.
 public protocol IssueLedger: Sendable {
-  /// The latest time that was noted, in Unix seconds; nil if none was.
+  /// The latest time that was noted; nil if none was.
   ///
   /// An issuer compares its clock with it.
   ///
   /// - Throws: ``BackendError/storage(path:reason:)``.
-  func latestTime() throws(BackendError) -> UInt64?
+  func latestTime() throws(BackendError) -> UnixTime?
 
   /// Notes that a token of a generation will be issued.
   ///
@@ -50,12 +50,12 @@ public protocol IssueLedger: Sendable {
   ///     most 65,535 below it.
   ///   - pair: The installation and the hardware.
   ///   - suite: The suite by which the token is sealed.
-  ///   - time: Unix seconds.
+  ///   - time: The time of the note.
   /// - Throws: ``BackendError/superseded(issued:offered:)``,
   ///   ``BackendError/revokedInstance(_:through:)``, ``BackendError/downgraded(_:)``,
   ///   ``BackendError/storage(path:reason:)``.
   func noteIssue(
-    of generation: UInt32, base: UInt32, to pair: IssuePair, by suite: TokenSuite, at time: UInt64
+    of generation: UInt32, base: UInt32, to pair: IssuePair, by suite: TokenSuite, at time: UnixTime
   ) throws(BackendError)
 
   /// Notes that tokens up to a generation will be revoked.
@@ -63,10 +63,10 @@ public protocol IssueLedger: Sendable {
   /// - Parameters:
   ///   - generation: The last one; `UInt32.max` for all, for good.
   ///   - pair: The installation and the hardware.
-  ///   - time: Unix seconds.
+  ///   - time: The time of the note.
   /// - Throws: ``BackendError/storage(path:reason:)``.
   func noteRevocation(
-    through generation: UInt32, of pair: IssuePair, at time: UInt64
+    through generation: UInt32, of pair: IssuePair, at time: UnixTime
   ) throws(BackendError)
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import DurableFiles
-import ProofModel
+public import ProofModel
 
 /// A ledger in a file that grows by 64 bytes with each token. Several processes may share it, such
 /// as a running backend and a tool that signs an order.
@@ -38,7 +38,7 @@ public final class IssueLedgerFile: IssueLedger {
     /// The number of records that are counted.
     var count = 0
     /// The latest time of a record.
-    var latest: UInt64?
+    var latest: UnixTime?
     /// The last record that was read.
     var last: ArraySlice<UInt8> = []
   }
@@ -74,15 +74,15 @@ public final class IssueLedgerFile: IssueLedger {
   }
 
   /// The latest time of a record.
-  public func latestTime() throws(BackendError) -> UInt64? {
-    var latest: UInt64?
+  public func latestTime() throws(BackendError) -> UnixTime? {
+    var latest: UnixTime?
     try step { state throws(BackendError) in latest = state.latest }
     return latest
   }
 
   /// Notes that a token of a generation will be issued; returns when that is on the medium.
   public func noteIssue(
-    of generation: UInt32, base: UInt32, to pair: IssuePair, by suite: TokenSuite, at time: UInt64
+    of generation: UInt32, base: UInt32, to pair: IssuePair, by suite: TokenSuite, at time: UnixTime
   ) throws(BackendError) {
     guard let offset = UInt16(exactly: Int64(generation) - Int64(base)) else {
       throw .superseded(issued: base, offered: generation)
@@ -98,7 +98,7 @@ public final class IssueLedgerFile: IssueLedger {
 
   /// Notes that tokens up to a generation will be revoked; returns when that is on the medium.
   public func noteRevocation(
-    through generation: UInt32, of pair: IssuePair, at time: UInt64
+    through generation: UInt32, of pair: IssuePair, at time: UnixTime
   ) throws(BackendError) {
     try step { state throws(BackendError) in
       try append(.revoked, .one, pair, generation, time, &state)
@@ -123,7 +123,7 @@ public final class IssueLedgerFile: IssueLedger {
   }
 
   private func append(
-    _ event: Event, _ suite: TokenSuite, _ pair: IssuePair, _ generation: UInt32, _ time: UInt64,
+    _ event: Event, _ suite: TokenSuite, _ pair: IssuePair, _ generation: UInt32, _ time: UnixTime,
     _ state: inout State, offset: UInt16 = 0
   ) throws(BackendError) {
     let record = Self.record(event, suite, offset, pair, generation, time)
@@ -274,7 +274,7 @@ public final class IssueLedgerFile: IssueLedger {
       let hardware = try? HardwareID(Array(bytes[16..<32])), let event = Event(rawValue: bytes[32])
     else { preconditionFailure("A record under a right check was made by this type.") }
     let generation = UInt32(littleEndianBytes: bytes[36..<40])
-    let time = UInt64(littleEndianBytes: bytes[40..<48])
+    let time = UnixTime(clamping: UInt64(littleEndianBytes: bytes[40..<48]))
     state.latest = max(state.latest ?? 0, time)
     let pair = IssuePair(instance, at: hardware)
     var history = state.histories[pair] ?? IssueHistory()
@@ -290,13 +290,13 @@ public final class IssueLedgerFile: IssueLedger {
 
   private static func record(
     _ event: Event, _ suite: TokenSuite, _ offset: UInt16, _ pair: IssuePair,
-    _ generation: UInt32, _ time: UInt64
+    _ generation: UInt32, _ time: UnixTime
   ) -> [UInt8] {
     // Records of earlier versions have 0 where suite one and a present pair have 0.
     let suite = suite == .two ? suite.rawValue : 0
     var record = pair.instance.bytes + pair.hardware.bytes + [event.rawValue, suite]
     record += offset.littleEndianBytes
-    record += generation.littleEndianBytes + time.littleEndianBytes
+    record += generation.littleEndianBytes + time.unsigned.littleEndianBytes
     return record + check(of: record[...], label)
   }
 

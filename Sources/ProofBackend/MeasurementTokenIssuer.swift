@@ -75,7 +75,7 @@ public struct MeasurementTokenIssuer: Sendable {
   private let key: IssuerKey
   private let registry: any HardwareRegistry
   private let ledger: any IssueLedger
-  private let clock: JOSEClock
+  private let clock: UnixClock
   private let clockStep: UInt64?
 
   /// The most seconds by which the clock may be beyond the ledger's latest record: 90 days. It is
@@ -93,7 +93,7 @@ public struct MeasurementTokenIssuer: Sendable {
   ///     nil for any number. A signed time cannot be taken back.
   public init(
     _ key: IssuerKey, for registry: any HardwareRegistry, ledger: any IssueLedger,
-    clock: JOSEClock = .system, clockStep: UInt64? = Self.defaultClockStep
+    clock: UnixClock = .system, clockStep: UInt64? = Self.defaultClockStep
   ) {
     self.key = key
     self.registry = registry
@@ -142,7 +142,7 @@ public struct MeasurementTokenIssuer: Sendable {
         integrityClasses: permissions.integrityClasses, deviceClasses: permissions.deviceClasses,
         attempts: permissions.attempts, uses: permissions.uses, generation: app.generation,
         issued: now,
-        notAfter: permissions.lifetime(of: app).map { $0.addingClamped(now) },
+        notAfter: permissions.lifetime(of: app).map { now + $0 },
         secrets: app.secrets(for: id, form: form), version: isTwo ? .two : .one, base: app.base,
         isUpcoming: app.isUpcoming, ratchet: permissions.ratchet,
         demandsSealing: permissions.demandsSealing)
@@ -216,7 +216,7 @@ public struct MeasurementTokenIssuer: Sendable {
   /// - Returns: The signed orders, for an app to deliver in this order; at most 256.
   /// - Throws: ``BackendError/unknownHardware(_:)``, ``BackendError/clockAhead(of:by:)``.
   public func orderEpochs(
-    for id: HardwareID, from epoch: UInt64
+    for id: HardwareID, from epoch: UnixTime
   ) throws(BackendError) -> [SignedOrder] {
     _ = try known(id)
     let now = try checkedNow()
@@ -259,7 +259,7 @@ public struct MeasurementTokenIssuer: Sendable {
     return try sign(.floor(id))
   }
 
-  private var now: UInt64 { UInt64(max(0, clock.now.seconds)) }
+  private var now: UnixTime { UnixTime(seconds: max(0, clock.now.seconds)) }
 
   /// Looks up hardware, revoked hardware too: it still takes orders.
   private func known(_ id: HardwareID) throws(BackendError) -> RegisteredHardware {
@@ -268,9 +268,9 @@ public struct MeasurementTokenIssuer: Sendable {
   }
 
   /// The time now, checked against the ledger's latest record.
-  private func checkedNow() throws(BackendError) -> UInt64 {
+  private func checkedNow() throws(BackendError) -> UnixTime {
     let now = now
-    guard let clockStep, let latest = try ledger.latestTime(), now > latest,
+    guard let clockStep, let latest = try ledger.latestTime(),
       now - latest > clockStep
     else { return now }
     throw .clockAhead(of: latest, by: now - latest)
@@ -280,7 +280,7 @@ public struct MeasurementTokenIssuer: Sendable {
     try sign(action, at: checkedNow())
   }
 
-  private func sign(_ action: Order.Action, at time: UInt64) throws(BackendError) -> SignedOrder {
+  private func sign(_ action: Order.Action, at time: UnixTime) throws(BackendError) -> SignedOrder {
     try proven { () throws(ProofError) in try Order(action, issued: time).signed(by: key) }
   }
 
@@ -294,11 +294,4 @@ public struct MeasurementTokenIssuer: Sendable {
 extension RegisteredHardware {
   /// Whether the hardware takes tokens for a measurement to come.
   fileprivate var takesUpcoming: Bool { features.contains([.tokenVersionTwo, .upcoming]) }
-}
-
-extension UInt64 {
-  fileprivate func addingClamped(_ other: UInt64) -> UInt64 {
-    let (sum, overflow) = addingReportingOverflow(other)
-    return overflow ? .max : sum
-  }
 }

@@ -21,7 +21,7 @@ public struct TokenVerifier: Sendable {
     /// The most seconds that a token's end may be ahead; nil for any.
     public var longestLifetime: Int?
     /// The source of the time.
-    public var clock = JOSEClock.system
+    public var clock = UnixClock.system
 
     /// The default rules.
     public init() {}

@@ -8,28 +8,28 @@ import Synchronization
 
 /// A clock that moves only when a test says so: lives, deadlines and back-off without waiting.
 public final class ManualClock: Sendable {
-  private let time: Mutex<(uptime: Duration, unixTime: Int64)>
+  private let moment: Mutex<(uptime: Duration, time: UnixTime)>
 
   /// Makes a clock that stands still.
   ///
-  /// - Parameter unixTime: The time of day in Unix seconds.
-  public init(unixTime: Int64 = 1_900_000_000) {
-    time = Mutex((.seconds(1000), unixTime))
+  /// - Parameter time: The time of day.
+  public init(time: UnixTime = 1_900_000_000) {
+    moment = Mutex((.seconds(1000), time))
   }
 
   /// Moves the clock.
   public func advance(by duration: Duration) {
-    time.withLock { time in
-      time.uptime += duration
-      time.unixTime += duration.components.seconds
+    moment.withLock { moment in
+      moment.uptime += duration
+      moment.time = moment.time.advanced(by: Int(duration.components.seconds))
     }
   }
 
   /// The clock, for ``/ProofKit/Parts``.
   public var clock: AttestorClock {
     AttestorClock(
-      uptime: { self.time.withLock { $0.uptime } }, unixTime: { self.time.withLock { $0.unixTime } }
-    )
+      uptime: { self.moment.withLock { $0.uptime } },
+      time: UnixClock { self.moment.withLock { $0.time } })
   }
 }
 

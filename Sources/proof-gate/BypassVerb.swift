@@ -83,7 +83,7 @@ struct BypassVerb {
       guard error.isMissing else { throw error }
     }
     if let last = text.last, last != UInt8(ascii: "\n") { text.append(UInt8(ascii: "\n")) }
-    let end = UInt64(clamping: JOSEClock.system.now.seconds + wish.seconds)
+    let end = UnixTime.now + wish.seconds
     text += Array(BypassFile.line(for: token, named: wish.name, until: end).utf8)
     _ = try BypassFile(text)
     try SecretFile.replace(wish.file, text.span)

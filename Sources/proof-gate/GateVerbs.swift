@@ -106,8 +106,7 @@ enum GateVerbs {
       let gate = try files.read(
         replay, events ? EventPlace(audience: audience, store: replay) : nil, after: nil
       ).gate
-      let now = UInt64(clamping: JOSEClock.system.now.seconds)
-      let answer = gate.answer(lines, from: nil, at: now)
+      let answer = gate.answer(lines, from: nil, at: .now)
       print("route: \(answer.route)")
       print("status: \(answer.status)\(answer.isWatched ? " (only watched)" : "")")
       print("reason: \(answer.reason ?? answer.code)")
@@ -165,18 +164,18 @@ enum RequestText {
 
 /// A replay store for a dry run: each proof and event counts as new, and none is used up.
 struct DryReplayStore: RedemptionStore {
-  func begin(at now: UInt64) -> ReplayMemory { ReplayMemory(highest: 0, gap: nil) }
+  func begin(at now: UnixTime) -> ReplayMemory { ReplayMemory(highest: 0, gap: nil) }
 
-  func insert(_ key: ReplayKey, until expiry: UInt64, at now: UInt64) -> Bool { true }
+  func insert(_ key: ReplayKey, until expiry: UnixTime, at now: UnixTime) -> Bool { true }
 
   func judgement(under name: ReplayKey) -> [UInt8]? { nil }
 
   func record(
-    _ record: ReplayRecord, using key: ReplayKey?, until expiry: UInt64, at now: UInt64
+    _ record: ReplayRecord, using key: ReplayKey?, until expiry: UnixTime, at now: UnixTime
   ) -> ReplayRecording { .recorded }
 
   func redeem(
-    _ redemption: Redemption, at now: UInt64, _ judged: (EventCounts) -> [UInt8]
+    _ redemption: Redemption, at now: UnixTime, _ judged: (EventCounts) -> [UInt8]
   ) -> RedemptionEnd {
     let counts = EventCounts()
     _ = judged(counts)

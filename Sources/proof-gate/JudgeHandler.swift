@@ -55,8 +55,6 @@ final class JudgeHandler: HTTPHandler {
     state = Mutex(State(judgedBy: try files.read(replay, events, after: nil)))
   }
 
-  static var now: UInt64 { UInt64(clamping: JOSEClock.system.now.seconds) }
-
   // MARK: Requests
 
   func respond(to request: HTTPRequest) -> HTTPResponse {
@@ -91,7 +89,7 @@ final class JudgeHandler: HTTPHandler {
       ? SecondQuestions.name(of: lines, body, from: request.peer, judgedBy.gate.style) : nil
     let answer =
       name.flatMap { second.answer(to: $0) }
-      ?? judgedBy.gate.answer(lines, body: body, from: request.peer, at: Self.now)
+      ?? judgedBy.gate.answer(lines, body: body, from: request.peer, at: .now)
     if let name { second.keep(answer, to: name) }
     count(Kind(route: answer.route, code: answer.code, isWatched: answer.isWatched))
     if notesPasses || answer.reason != nil { note(answer) }
@@ -109,7 +107,7 @@ final class JudgeHandler: HTTPHandler {
   private func refusal(_ request: HTTPRequest) -> HTTPResponse {
     if let refused = stranger(request) { return refused }
     let gate = state.withLock { $0.judgedBy.gate }
-    return Self.response(gate.refusal(request.fields.map { ($0.name, $0.value) }, at: Self.now))
+    return Self.response(gate.refusal(request.fields.map { ($0.name, $0.value) }, at: .now))
   }
 
   /// Takes an API's demand for a challenge.
@@ -119,7 +117,7 @@ final class JudgeHandler: HTTPHandler {
     }
     let gate = state.withLock { $0.judgedBy.gate }
     let text = String(decoding: request.body.prefix(4096), as: UTF8.self)
-    switch gate.take(demand: text, at: Self.now) {
+    switch gate.take(demand: text, at: .now) {
     case .taken: return HTTPResponse(status: 204)
     case .refused:
       log.note("demand refused", [("reason", .text("no API of this gate made it now"))])
@@ -200,7 +198,7 @@ final class JudgeHandler: HTTPHandler {
 
   var health: HTTPResponse {
     let gate = state.withLock { $0.judgedBy.gate }
-    guard !gate.isTooOld(at: Self.now) else {
+    guard !gate.isTooOld(at: .now) else {
       return HTTPResponse(status: 503, text: "the gate's configuration is too old")
     }
     return HTTPResponse(status: 200, text: "ok")
@@ -208,7 +206,7 @@ final class JudgeHandler: HTTPHandler {
 
   var metrics: [HTTPMetric] {
     let (judgedBy, counts, failed) = state.withLock { ($0.judgedBy, $0.counts, $0.failedReadings) }
-    let age = Double(Self.now) - Double(judgedBy.configuration.made)
+    let age = Double(.now - judgedBy.configuration.made)
     let rows = counts.map { kind, count in
       HTTPMetric.Sample(
         count,

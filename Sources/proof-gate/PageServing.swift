@@ -25,7 +25,7 @@ extension JudgeHandler {
       }
       let named = judgedBy.gate.answer(
         named: request.method, request.target, request.fields.map { ($0.name, $0.value) },
-        from: request.peer, at: Self.now)
+        from: request.peer, at: .now)
       answer = named ?? judgedBy.page.answer(asked)
     } catch {
       count(Kind(route: Self.pageName, code: error.code, isWatched: false))

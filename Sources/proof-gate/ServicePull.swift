@@ -71,7 +71,7 @@ struct ServicePull: Sendable {
     let transport = CurlTransport(settings)
     pull = ConfigurationPull(
       keptIn: files.configuration, signedBy: files.fingerprint,
-      clock: { UInt64(clamping: JOSEClock.system.now.seconds) }
+      clock: .system
     ) { tag in try Self.answer(of: transport, options, tag) }
   }
 
@@ -182,11 +182,10 @@ struct ServicePull: Sendable {
         Double(counts.inRow)),
     ]
     if let heard = counts.heard {
-      let now = Double(JOSEClock.system.now.seconds)
       metrics.append(
         HTTPMetric(
           "proof_gate_service_silence_seconds", .gauge,
-          help: "Seconds since the service's last good answer.", now - Double(heard)))
+          help: "Seconds since the service's last good answer.", Double(.now - heard)))
     }
     return metrics
   }

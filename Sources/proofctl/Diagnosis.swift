@@ -125,9 +125,9 @@ enum Diagnosis {
   }
 
   /// Tokens are valid to the second, so a wrong clock refuses valid ones.
-  private static func clock(_ theirs: Int64?) throws -> String {
+  private static func clock(_ theirs: UnixTime?) throws -> String {
     guard let theirs else { throw Failure("the service does not tell its time") }
-    let difference = JOSEClock.system.now.seconds - theirs
+    let difference = .now - theirs
     guard abs(difference) <= 30 else {
       throw Failure("this machine's clock differs by \(difference) seconds; set one of the two")
     }

@@ -167,7 +167,7 @@ extension LogReading {
   private func entryValue(_ entry: HardwareLogEntry) -> JSONValue {
     var value: JSONObject = [
       "number": number(entry.number), "event": .string(entry.event.word),
-      "notBefore": number(UInt64(entry.time)), "counter": number(UInt64(entry.counter)),
+      "notBefore": number(entry.time?.unsigned ?? 0), "counter": number(UInt64(entry.counter)),
     ]
     if undone.contains(entry.number) { value["happened"] = .bool(false) }
     if let note = entry.note {
@@ -240,9 +240,9 @@ extension LogReading {
         "\(entry.number)", entry.event.word,
         undone.contains(entry.number) ? "did not happen: \(words)" : words,
         entry.instanceBegins.contains { $0 != 0 } ? Hexadecimal.encode(entry.instanceBegins) : "",
-        entry.time == 0
-          ? ""
-          : Date(timeIntervalSince1970: TimeInterval(entry.time)).formatted(.iso8601),
+        entry.time.map {
+          Date(timeIntervalSince1970: TimeInterval($0.seconds)).formatted(.iso8601)
+        } ?? "",
         "\(entry.counter)",
       ])
     }

@@ -126,8 +126,8 @@ enum MeasurementTokenVerbs {
       }
     value["ratchet"] = .string(grant.ratchet.map { "\($0)" } ?? "none")
     value["sealedOnly"] = .bool(grant.demandsSealing)
-    value["issued"] = .number(JSONNumber(Int64(clamping: grant.issued)))
-    value["notAfter"] = grant.notAfter.map { .number(JSONNumber(Int64(clamping: $0))) } ?? "endless"
+    value["issued"] = .number(JSONNumber(grant.issued.seconds))
+    value["notAfter"] = grant.notAfter.map { .number(JSONNumber($0.seconds)) } ?? "endless"
     return Answer(.object(value))
   }
 
@@ -172,10 +172,10 @@ enum MeasurementTokenVerbs {
         order = try issuer.orderEpoch(for: hardware)
         break
       }
-      guard let from = UInt64(text), from > 0 else {
+      guard let from = Int64(text), from > 0 else {
         throw Failure.usage("--from takes Unix seconds from 1, as the hardware's status tells them")
       }
-      let orders = try issuer.orderEpochs(for: hardware, from: from).map {
+      let orders = try issuer.orderEpochs(for: hardware, from: UnixTime(seconds: from)).map {
         Hexadecimal.encode($0.bytes)
       }
       let lines = orders.joined(separator: "\n")

@@ -79,7 +79,7 @@ enum StoreVerbs {
           + " the key of challenges: proofctl saltkey replace")
     }
     let account = try Account.open(in: store, with: AccountAccess.lock(invocation))
-    try store.afterRestore(at: JOSEClock.system.now.seconds, skipping: skipped)
+    try store.afterRestore(at: .now, skipping: skipped)
     try Management(account).replaceSaltKey()
     return Answer(["account": .string(account.name), "skipped": .number(JSONNumber(skipped))])
   }

@@ -16,7 +16,7 @@ final class AddressCounts: Sendable {
   private let cells = CoreLock([Cell](repeating: Cell(), count: cellCount))
 
   /// Counts a token that did not count.
-  func add(_ address: String?, at now: UInt64) {
+  func add(_ address: String?, at now: UnixTime) {
     guard let name = Self.name(of: address) else { return }
     cells.withLock { cells in
       let place = name & (Self.cellCount - 1)
@@ -26,7 +26,7 @@ final class AddressCounts: Sendable {
   }
 
   /// The numbers of an address.
-  func span(of address: String?, at now: UInt64) -> EventCounts.Span {
+  func span(of address: String?, at now: UnixTime) -> EventCounts.Span {
     guard let name = Self.name(of: address) else { return EventCounts.Span() }
     return cells.withLock { cells in
       let place = name & (Self.cellCount - 1)

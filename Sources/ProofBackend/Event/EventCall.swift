@@ -45,8 +45,8 @@ public struct EventAnswer: Sendable, Hashable {
     public var findings: [GateFinding] = []
     /// Bit n for the property of number n.
     public var properties: UInt32 = 0
-    /// When the service saw the installation for the first time, in Unix seconds.
-    public var firstSeen: UInt64 = 0
+    /// The time when the service saw the installation first.
+    public var firstSeen: UnixTime = 0
   }
 
   /// Whether the token counts. An app that failed its attestation has tokens that count too: look at ``attestation``.
@@ -105,13 +105,13 @@ extension EventAnswer.Attestation {
     guard case .bool(let isFailed)? = object["failed"],
       case .bool(let isForced)? = object["forced"],
       let properties = object["properties"].integer.flatMap({ UInt32(exactly: $0) }),
-      let firstSeen = object["firstSeen"].integer.flatMap({ UInt64(exactly: $0) }),
+      let firstSeen = object["firstSeen"].integer, firstSeen >= 0,
       case .array(let findings)? = object["findings"]
     else { return nil }
     self.init(isFailed: isFailed, isForced: isForced)
     responseCode = object["arc"].text
     self.properties = properties
-    self.firstSeen = firstSeen
+    self.firstSeen = UnixTime(seconds: firstSeen)
     for finding in findings {
       guard let finding = GateFinding(text: Optional(finding).text) else { return nil }
       self.findings.append(finding)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ProofModel
+package import ProofModel
 
 /// Counts of the tokens that counted, as one redemption found them and with this redemption in them.
 ///
@@ -75,7 +75,7 @@ package struct EventMeter: Sendable, Hashable {
   package var bytes: [UInt8] { words.flatMap(\.littleEndianBytes) }
 
   /// Counts one more. A moment before the youngest cell counts in that cell.
-  package mutating func add(at now: UInt64) {
+  package mutating func add(at now: UnixTime) {
     for (index, scale) in Self.scales.enumerated() {
       advance(index, to: now)
       let cell = scale.first + Int(words[index]) % scale.cells
@@ -84,7 +84,7 @@ package struct EventMeter: Sendable, Hashable {
   }
 
   /// The numbers of the last minute, hour and day.
-  package mutating func span(at now: UInt64) -> EventCounts.Span {
+  package mutating func span(at now: UnixTime) -> EventCounts.Span {
     var sums: [UInt32] = []
     for (index, scale) in Self.scales.enumerated() {
       advance(index, to: now)
@@ -98,9 +98,9 @@ package struct EventMeter: Sendable, Hashable {
   }
 
   /// Makes the cell of a moment the youngest, and clears those that it takes over.
-  private mutating func advance(_ index: Int, to now: UInt64) {
+  private mutating func advance(_ index: Int, to now: UnixTime) {
     let scale = Self.scales[index]
-    let youngest = UInt32(clamping: now / scale.width)
+    let youngest = UInt32(clamping: now.unsigned / scale.width)
     guard youngest > words[index] else { return }
     let passed = Int(min(UInt64(youngest - words[index]), UInt64(scale.cells)))
     for step in 0..<passed {

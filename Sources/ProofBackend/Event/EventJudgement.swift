@@ -30,8 +30,8 @@ public struct EventJudgement: Sendable, Hashable {
   public let reason: Reason?
   /// Facts of the gate token; nil if no tag was verified.
   public let facts: GateFacts?
-  /// The moment of the token by the app's clock, in Unix seconds; nil if no tag was verified.
-  public let created: UInt32?
+  /// The moment of the token by the app's clock; nil if no tag was verified.
+  public let created: UnixTime?
   /// Seconds from the moment to the judgement; negative if the app's clock is ahead.
   public let age: Int64?
   /// Seconds since the measurement, 255 for more; nil if no tag was verified.
@@ -80,7 +80,7 @@ struct KeptJudgement: Equatable {
   var question: [UInt8]
   /// 0 for a token that counts; else 1 to 255 of a refusal, or 256 and more.
   var reason: UInt16
-  var created: UInt32
+  var created: UnixTime
   var age: Int64
   var measured: UInt8
   var isYoung: Bool
@@ -90,7 +90,8 @@ struct KeptJudgement: Equatable {
   var risk = EventRisk()
 
   var bytes: [UInt8] {
-    question + reason.littleEndianBytes + created.littleEndianBytes + age.littleEndianBytes
+    question + reason.littleEndianBytes + UInt32(clamping: created.seconds).littleEndianBytes
+      + age.littleEndianBytes
       + [measured, isYoung ? 1 : 0, isAnchored ? 1 : 0]
       + (counts.map { counts in
         [
@@ -104,7 +105,7 @@ struct KeptJudgement: Equatable {
     guard bytes.count >= Self.headByteCount else { return nil }
     question = Array(bytes[..<32])
     reason = UInt16(littleEndianBytes: bytes[32..<34])
-    created = UInt32(littleEndianBytes: bytes[34..<38])
+    created = UnixTime(clamping: UInt32(littleEndianBytes: bytes[34..<38]))
     age = Int64(littleEndianBytes: bytes[38..<46])
     measured = bytes[46]
     isYoung = bytes[47] == 1

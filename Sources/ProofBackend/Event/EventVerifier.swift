@@ -12,7 +12,7 @@ public final class EventVerifier: Sendable {
   /// A redeemer's settings.
   public struct Settings: Sendable {
     /// Where the time comes from.
-    public var clock = JOSEClock.system
+    public var clock = UnixClock.system
     /// Seconds by which clocks of the redeemers may differ.
     public var skew: UInt32 = 30
     /// Seconds before and after a token's moment.
@@ -102,8 +102,7 @@ public final class EventVerifier: Sendable {
     redeemer = name
     self.replay = replay
     self.settings = settings
-    let now = UInt64(clamping: settings.clock.now.seconds)
-    memory = try replay.begin(at: now)
+    memory = try replay.begin(at: settings.clock.now)
     clock = GateClock(settings.clock, from: memory.highest)
     terms = CoreLock(Terms(rules, risks, accountKeys, memory))
     self.beacons = BeaconClock(beacons)
@@ -186,7 +185,7 @@ public final class EventVerifier: Sendable {
   // MARK: Steps
 
   private func judged(
-    _ question: Question, _ terms: Terms, _ now: UInt64, uses: Bool
+    _ question: Question, _ terms: Terms, _ now: UnixTime, uses: Bool
   ) -> EventJudgement {
     guard let rules = terms.rules.first(where: { $0.numbers.contains(question.event) }) else {
       return .refused(.unlistedEvent)
@@ -240,7 +239,7 @@ public final class EventVerifier: Sendable {
     let token: CompactToken
     let known: Known
     let window: UInt32
-    let now: UInt64
+    let now: UnixTime
   }
 
   private func refuseHead(_ question: Question) -> EventJudgement {
@@ -279,7 +278,7 @@ public final class EventVerifier: Sendable {
 
   private func reason(
     against token: CompactToken, _ rules: EventRules, _ event: UInt16, _ terms: Terms,
-    _ now: UInt64
+    _ now: UnixTime
   ) -> EventJudgement.Reason? {
     do throws(GateRefusal) {
       try token.judge(
@@ -291,7 +290,7 @@ public final class EventVerifier: Sendable {
     } catch {
       return .refused(error)
     }
-    return terms.start.mayHaveCounted(UInt64(token.created)) ? .beforeStart : nil
+    return terms.start.mayHaveCounted(token.created) ? .beforeStart : nil
   }
 
   /// Uses the token, counts it, and keeps the judgement under the question's name, in one step of the store.
@@ -303,9 +302,9 @@ public final class EventVerifier: Sendable {
     judgement.invalidOfAddress = addresses.span(of: asked.question.address, at: now)
     let redemption = Redemption(
       token.replayKey,
-      until: UInt64(token.created) + 2 * UInt64(asked.window) + UInt64(settings.skew),
+      until: token.created + (2 * UInt64(asked.window) + UInt64(settings.skew)),
       device: asked.known.device, account: accountName(asked.question, terms), name: asked.name,
-      kept: now + UInt64(settings.retention))
+      kept: now + settings.retention)
     do throws(ReplayStoreFailure) {
       let end = try replay.redeem(redemption, at: now) { counts in
         judgement.counts = counts
@@ -334,7 +333,7 @@ public final class EventVerifier: Sendable {
     guard let name = asked.name else { return judgement }
     let record = ReplayRecord(
       name: name, bytes: KeptJudgement(asked.digest, judgement).bytes,
-      expiry: asked.now + UInt64(settings.retention))
+      expiry: asked.now + settings.retention)
     do throws(ReplayStoreFailure) {
       if case .known(let kept) = try replay.record(record, using: nil, until: 0, at: asked.now) {
         return Self.again(kept, asked.digest, asked.known.facts)
@@ -361,11 +360,11 @@ public final class EventVerifier: Sendable {
   }
 
   private func judgement(
-    on token: CompactToken, _ reason: EventJudgement.Reason?, _ facts: GateFacts, _ now: UInt64
+    on token: CompactToken, _ reason: EventJudgement.Reason?, _ facts: GateFacts, _ now: UnixTime
   ) -> EventJudgement {
     EventJudgement(
       reason: reason, facts: facts, created: token.created,
-      age: Int64(clamping: now) - Int64(token.created), measured: token.measured,
+      age: Int64(now - token.created), measured: token.measured,
       isYoung: token.isYoung, isAnchored: token.isAnchored(by: beacons.valid(at: now)),
       isRepeated: false)
   }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ProofModel
+
 /// How likely fraud is, by the account's rules.
 public enum RiskLevel: UInt8, Sendable, Hashable, CaseIterable, Comparable {
   /// No rule holds.
@@ -171,7 +173,7 @@ struct RiskEvent {
   let facts: GateFacts
   let counts: EventCounts
   let invalid: EventCounts.Span
-  let now: UInt64
+  let now: UnixTime
 
   /// The number of a subject; 1 for a fact that holds.
   func number(of subject: RiskCondition.Subject) -> UInt64 {
@@ -182,7 +184,7 @@ struct RiskEvent {
     case .unanchored: judgement.isAnchored ? 0 : 1
     case .found: facts.findings.isEmpty ? 0 : 1
     case .measured: UInt64(judgement.measured ?? .max)
-    case .known: now - min(now, facts.firstSeen)
+    case .known: UInt64(clamping: now - facts.firstSeen)
     case .accountsInMinute: UInt64(counts.accountsOfDevice.minute)
     case .accountsInHour: UInt64(counts.accountsOfDevice.hour)
     case .accountsInDay: UInt64(counts.accountsOfDevice.day)

@@ -14,7 +14,7 @@ public import ProofModel
 public final class JournalReplayStore: ReplayStore {
   private let journal: CoreLock<ReplayJournal>
   /// The highest time when the file was opened.
-  private let highest: UInt64
+  private let highest: UnixTime
   private let isUntouched: Bool
   /// The number of the machine's start.
   private let boot: UInt64
@@ -50,7 +50,7 @@ public final class JournalReplayStore: ReplayStore {
     try journal.changeDurably { state in
       (state.highest, state.written, state.boot) = (now, now, boot)
     }
-    highest = now
+    highest = UnixTime(clamping: now)
     isUntouched = true
     self.boot = boot
     self.systemTime = systemTime
@@ -68,7 +68,7 @@ public final class JournalReplayStore: ReplayStore {
     let boot = Self.number(of: boot)
     let journal = try ReplayJournal(path: path, shape: shape)
     let found = try journal.current()
-    highest = found.highest
+    highest = UnixTime(clamping: found.highest)
     isUntouched =
       found.boot == boot && found.written > 0
       && changed <= found.written + ReplayFile.strangeSeconds
@@ -85,27 +85,27 @@ public final class JournalReplayStore: ReplayStore {
 
   /// Says up to when the file may lack something that was used. The file keeps this for the next start, which may come
   /// while earlier proofs are still valid.
-  public func begin(at now: UInt64) throws(ReplayStoreFailure) -> ReplayMemory {
+  public func begin(at now: UnixTime) throws(ReplayStoreFailure) -> ReplayMemory {
     let isComplete = isUntouched && now <= highest + SQLiteReplayStore.silenceMax
     let written = systemTime()
     let gap = try locked { (journal) throws(ReplayStoreFailure) in
       // Both in one step: a later start of the same machine finds its number only with the gap.
       try journal.changeDurably { state in
-        if !isComplete { state.gap = max(state.gap, now, highest) }
+        if !isComplete { state.gap = max(state.gap, now.unsigned, highest.unsigned) }
         (state.boot, state.written) = (boot, written)
       }
       return try journal.current().gap
     }
-    return ReplayMemory(highest: highest, gap: gap == 0 ? nil : gap)
+    return ReplayMemory(highest: highest, gap: gap == 0 ? nil : UnixTime(clamping: gap))
   }
 
   /// Inserts a key unless it is there.
   public func insert(
-    _ key: ReplayKey, until expiry: UInt64, at now: UInt64
+    _ key: ReplayKey, until expiry: UnixTime, at now: UnixTime
   ) throws(ReplayStoreFailure) -> Bool {
     let time = systemTime()
     return try locked { (journal) throws(ReplayStoreFailure) in
-      try journal.insert(key, expiry, at: now, systemTime: time)
+      try journal.insert(key, expiry.unsigned, at: now.unsigned, systemTime: time)
     }
   }
 

@@ -8,13 +8,13 @@ struct MemoryCounts {
   private struct Device {
     var meter = EventMeter()
     /// When an event of the device named the account last.
-    var accounts: [ReplayKey: UInt64] = [:]
+    var accounts: [ReplayKey: UnixTime] = [:]
   }
 
   private struct Half {
     var devices: [ReplayKey: Device] = [:]
     /// When an event named the account last, by device.
-    var accounts: [ReplayKey: [ReplayKey: UInt64]] = [:]
+    var accounts: [ReplayKey: [ReplayKey: UnixTime]] = [:]
 
     var count: Int { devices.count + accounts.count }
   }
@@ -22,13 +22,13 @@ struct MemoryCounts {
   private var young = Half()
   private var old = Half()
   /// The first second of the young half.
-  private var start: UInt64 = 0
+  private var start: UnixTime = 0
 
   /// How many devices and accounts there are.
   var count: Int { young.count + old.count }
 
   /// Counts an event.
-  mutating func add(device: ReplayKey, account: ReplayKey?, at now: UInt64) -> EventCounts {
+  mutating func add(device: ReplayKey, account: ReplayKey?, at now: UnixTime) -> EventCounts {
     if now >= start + EventCounts.retention {
       old = now >= start + 2 * EventCounts.retention ? Half() : young
       young = Half()
@@ -70,8 +70,9 @@ struct MemoryCounts {
   }
 
   /// Notes a moment. Of more names than are counted the eldest gives way.
-  private static func see(_ name: ReplayKey, in moments: inout [ReplayKey: UInt64], at now: UInt64)
-  {
+  private static func see(
+    _ name: ReplayKey, in moments: inout [ReplayKey: UnixTime], at now: UnixTime
+  ) {
     if moments[name] == nil, moments.count >= Int(EventCounts.most),
       let eldest = moments.min(by: { $0.value < $1.value })
     {
@@ -80,7 +81,8 @@ struct MemoryCounts {
     moments[name] = max(now, moments[name] ?? 0)
   }
 
-  private static func span(of moments: [ReplayKey: UInt64], at now: UInt64) -> EventCounts.Span {
+  private static func span(of moments: [ReplayKey: UnixTime], at now: UnixTime) -> EventCounts.Span
+  {
     var span = EventCounts.Span()
     for moment in moments.values {
       if moment + 60 > now { span.minute += 1 }

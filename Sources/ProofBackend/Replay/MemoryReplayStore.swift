@@ -9,7 +9,7 @@ public import ProofModel
 /// in the last two days.
 public final class MemoryReplayStore: RedemptionStore {
   private struct State {
-    var highest: UInt64 = 0
+    var highest: UnixTime = 0
     var used: Set<ReplayKey> = []
     var judgements: [ReplayKey: [UInt8]] = [:]
     /// Keys by the interval in which they expire.
@@ -40,14 +40,14 @@ public final class MemoryReplayStore: RedemptionStore {
   public init(capacity: Int = 1_000_000) { self.capacity = capacity }
 
   /// Nothing is known from before.
-  public func begin(at now: UInt64) -> ReplayMemory {
+  public func begin(at now: UnixTime) -> ReplayMemory {
     let highest = state.withLock { $0.highest }
     return ReplayMemory(highest: highest, gap: max(now, highest))
   }
 
   /// Inserts a key unless it is there.
   public func insert(
-    _ key: ReplayKey, until expiry: UInt64, at now: UInt64
+    _ key: ReplayKey, until expiry: UnixTime, at now: UnixTime
   ) throws(ReplayStoreFailure) -> Bool {
     let result: Result<Bool, ReplayStoreFailure> = state.withLock { state in
       Self.advance(&state, to: now)
@@ -56,7 +56,7 @@ public final class MemoryReplayStore: RedemptionStore {
         return .failure(.full(entries: capacity))
       }
       state.used.insert(key)
-      state.ends[expiry / Self.interval, default: Ends()].used.append(key)
+      state.ends[expiry.unsigned / Self.interval, default: Ends()].used.append(key)
       return .success(true)
     }
     return try result.get()
@@ -69,7 +69,7 @@ public final class MemoryReplayStore: RedemptionStore {
 
   /// Records a judgement and uses a proof.
   public func record(
-    _ record: ReplayRecord, using key: ReplayKey?, until expiry: UInt64, at now: UInt64
+    _ record: ReplayRecord, using key: ReplayKey?, until expiry: UnixTime, at now: UnixTime
   ) throws(ReplayStoreFailure) -> ReplayRecording {
     let result: Result<ReplayRecording, ReplayStoreFailure> = state.withLock { state in
       Self.advance(&state, to: now)
@@ -80,10 +80,11 @@ public final class MemoryReplayStore: RedemptionStore {
       }
       if let key {
         state.used.insert(key)
-        state.ends[expiry / Self.interval, default: Ends()].used.append(key)
+        state.ends[expiry.unsigned / Self.interval, default: Ends()].used.append(key)
       }
       state.judgements[record.name] = record.bytes
-      state.ends[record.expiry / Self.interval, default: Ends()].judgements.append(record.name)
+      state.ends[record.expiry.unsigned / Self.interval, default: Ends()].judgements.append(
+        record.name)
       return .success(.recorded)
     }
     return try result.get()
@@ -91,7 +92,7 @@ public final class MemoryReplayStore: RedemptionStore {
 
   /// Uses a token, counts it and records its judgement.
   public func redeem(
-    _ redemption: Redemption, at now: UInt64, _ judged: (EventCounts) -> [UInt8]
+    _ redemption: Redemption, at now: UnixTime, _ judged: (EventCounts) -> [UInt8]
   ) throws(ReplayStoreFailure) -> RedemptionEnd {
     let result: Result<RedemptionEnd, ReplayStoreFailure> = state.withLock { state in
       Self.advance(&state, to: now)
@@ -102,13 +103,15 @@ public final class MemoryReplayStore: RedemptionStore {
       // Four entries: the token, the judgement, the device and the account.
       guard state.count + 3 < capacity else { return .failure(.full(entries: capacity)) }
       state.used.insert(redemption.key)
-      state.ends[redemption.expiry / Self.interval, default: Ends()].used.append(redemption.key)
+      state.ends[redemption.expiry.unsigned / Self.interval, default: Ends()].used.append(
+        redemption.key)
       let counts = state.counts.add(
         device: redemption.device, account: redemption.account, at: state.highest)
       let bytes = judged(counts)
       if let name = redemption.name {
         state.judgements[name] = bytes
-        state.ends[redemption.kept / Self.interval, default: Ends()].judgements.append(name)
+        state.ends[redemption.kept.unsigned / Self.interval, default: Ends()].judgements.append(
+          name)
       }
       return .success(.redeemed(counts))
     }
@@ -122,10 +125,10 @@ public final class MemoryReplayStore: RedemptionStore {
   }
 
   /// Takes a time, and forgets the intervals that have passed by the highest time.
-  private static func advance(_ state: inout State, to now: UInt64) {
+  private static func advance(_ state: inout State, to now: UnixTime) {
     guard now > state.highest else { return }
     state.highest = now
-    let current = now / interval
+    let current = now.unsigned / interval
     guard current > state.first else { return }
     state.first = current
     for end in state.ends.keys where end < current {

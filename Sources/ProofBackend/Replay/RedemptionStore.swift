@@ -18,24 +18,24 @@ public protocol RedemptionStore: ReplayStore {
   ///   - record: The judgement and its name.
   ///   - key: The proof's key; nil for a judgement that uses none.
   ///   - expiry: As in ``ReplayStore/insert(_:until:at:)``.
-  ///   - now: Unix seconds: the highest time that the verifier has seen.
+  ///   - now: The highest time that the verifier has seen.
   /// - Returns: Which of both was there already.
   /// - Throws: ``ReplayStoreFailure``; nothing was recorded then.
   func record(
-    _ record: ReplayRecord, using key: ReplayKey?, until expiry: UInt64, at now: UInt64
+    _ record: ReplayRecord, using key: ReplayKey?, until expiry: UnixTime, at now: UnixTime
   ) throws(ReplayStoreFailure) -> ReplayRecording
 
   /// Uses a token, counts it, and records the judgement that the counts led to: all or nothing, in one step.
   ///
   /// - Parameters:
   ///   - redemption: The token, and what it counts for.
-  ///   - now: Unix seconds: the highest time that the redeemer has seen.
+  ///   - now: The highest time that the redeemer has seen.
   ///   - judged: Makes the judgement from the counts, with this redemption in them. It is called at most once, and only
   ///     if the token is new. It must not use the store.
   /// - Returns: The counts, or what was there already.
   /// - Throws: ``ReplayStoreFailure``; nothing was used, counted or recorded then.
   func redeem(
-    _ redemption: Redemption, at now: UInt64, _ judged: (EventCounts) -> [UInt8]
+    _ redemption: Redemption, at now: UnixTime, _ judged: (EventCounts) -> [UInt8]
   ) throws(ReplayStoreFailure) -> RedemptionEnd
 
   /// Forgets which devices an account was seen with.
@@ -51,21 +51,21 @@ public protocol RedemptionStore: ReplayStore {
 public struct Redemption: Sendable, Hashable {
   /// The name under which the token is used once.
   public var key: ReplayKey
-  /// The last Unix second in which any redeemer may accept the token.
-  public var expiry: UInt64
+  /// The last second in which any redeemer may accept the token.
+  public var expiry: UnixTime
   /// The device's name in the counts.
   public var device: ReplayKey
   /// The account's name in the counts; nil for an event without an account.
   public var account: ReplayKey?
   /// The name under which the judgement is recorded; nil to record none.
   public var name: ReplayKey?
-  /// The last Unix second in which the judgement is kept.
-  public var kept: UInt64
+  /// The last second in which the judgement is kept.
+  public var kept: UnixTime
 
   /// Describes a redemption.
   public init(
-    _ key: ReplayKey, until expiry: UInt64, device: ReplayKey, account: ReplayKey? = nil,
-    name: ReplayKey? = nil, kept: UInt64 = 0
+    _ key: ReplayKey, until expiry: UnixTime, device: ReplayKey, account: ReplayKey? = nil,
+    name: ReplayKey? = nil, kept: UnixTime = 0
   ) {
     self.key = key
     self.expiry = expiry

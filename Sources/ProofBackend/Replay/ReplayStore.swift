@@ -15,21 +15,21 @@ public protocol ReplayStore: Sendable {
 
   /// Says what the store knows from before. A verifier calls it once, when it starts.
   ///
-  /// - Parameter now: Unix seconds by the verifier's clock.
+  /// - Parameter now: The time by the verifier's clock.
   /// - Returns: The highest time, and the moment up to which something may be missing.
   /// - Throws: ``ReplayStoreFailure``.
-  func begin(at now: UInt64) throws(ReplayStoreFailure) -> ReplayMemory
+  func begin(at now: UnixTime) throws(ReplayStoreFailure) -> ReplayMemory
 
   /// Inserts a key unless it is there, in one step.
   ///
   /// - Parameters:
   ///   - key: The name under which a proof is used once.
-  ///   - expiry: The last Unix second in which any verifier may accept the proof.
-  ///   - now: Unix seconds: the highest time that the verifier has seen.
+  ///   - expiry: The last second in which any verifier may accept the proof.
+  ///   - now: The highest time that the verifier has seen.
   /// - Returns: Whether the key is new.
   /// - Throws: ``ReplayStoreFailure``; the key counts as unknown then.
   func insert(
-    _ key: ReplayKey, until expiry: UInt64, at now: UInt64
+    _ key: ReplayKey, until expiry: UnixTime, at now: UnixTime
   ) throws(ReplayStoreFailure) -> Bool
 }
 
@@ -40,16 +40,16 @@ extension ReplayStore {
 
 /// The part of a store that outlived the last verifier.
 public struct ReplayMemory: Sendable, Hashable {
-  /// The highest time that the store was given, in Unix seconds; 0 for none.
-  public var highest: UInt64
-  /// The Unix second up to which the store may lack proofs that were used; `nil` if it lacks none.
+  /// The highest time that the store was given; 0 for none.
+  public var highest: UnixTime
+  /// The second up to which the store may lack proofs that were used; `nil` if it lacks none.
   ///
   /// A store that is empty, was restored from a backup or cannot tell lacks proofs up to the moment of its start. A
   /// store in a file keeps this number for later starts.
-  public var gap: UInt64?
+  public var gap: UnixTime?
 
   /// Describes a store's memory.
-  public init(highest: UInt64, gap: UInt64?) {
+  public init(highest: UnixTime, gap: UnixTime?) {
     self.highest = highest
     self.gap = gap
   }
@@ -64,11 +64,11 @@ public struct ReplayRecord: Sendable, Hashable {
   public var name: ReplayKey
   /// The judgement.
   public var bytes: [UInt8]
-  /// The last Unix second in which it is kept.
-  public var expiry: UInt64
+  /// The last second in which it is kept.
+  public var expiry: UnixTime
 
   /// Describes a judgement.
-  public init(name: ReplayKey, bytes: [UInt8], expiry: UInt64) {
+  public init(name: ReplayKey, bytes: [UInt8], expiry: UnixTime) {
     self.name = name
     self.bytes = bytes
     self.expiry = expiry

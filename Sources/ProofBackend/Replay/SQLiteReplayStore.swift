@@ -16,7 +16,7 @@ public final class SQLiteReplayStore: RedemptionStore {
   /// The audience, in a file that has several; nil for a file of its own.
   private let scope: [UInt8]?
   /// The highest time when the file was opened.
-  private let highest: UInt64
+  private let highest: UnixTime
   private let isUntouched: Bool
   private let systemTime: @Sendable () -> UInt64
 
@@ -60,8 +60,8 @@ public final class SQLiteReplayStore: RedemptionStore {
     let now = systemTime()
     let file = try ReplayFile(path: path, mustBeNew: true)
     try file.note(boot: boot, written: now)
-    try file.transaction(at: now, systemTime) { _ in }
-    highest = now
+    try file.transaction(at: UnixTime(clamping: now), systemTime) { _ in }
+    highest = UnixTime(clamping: now)
     isUntouched = true
     scope = nil
     self.systemTime = systemTime
@@ -75,7 +75,7 @@ public final class SQLiteReplayStore: RedemptionStore {
     scope = audience?.bytes
     let changed = ReplayFile.lastChange(of: path)
     let file = try ReplayFile(path: path, in: form)
-    highest = try file.number(.highest)
+    highest = UnixTime(clamping: try file.number(.highest))
     isUntouched = try file.isUntouched(boot, changed: changed)
     try file.note(boot: boot, written: systemTime())
     self.systemTime = systemTime
@@ -90,18 +90,18 @@ public final class SQLiteReplayStore: RedemptionStore {
 
   /// Says up to when the file may lack something that was used. The file keeps this for the next start, which may come
   /// while earlier proofs are still valid.
-  public func begin(at now: UInt64) throws(ReplayStoreFailure) -> ReplayMemory {
+  public func begin(at now: UnixTime) throws(ReplayStoreFailure) -> ReplayMemory {
     let isComplete = isUntouched && now <= highest + Self.silenceMax
     let gap = try locked { (file) throws(ReplayStoreFailure) in
       if !isComplete { try file.noteGap(until: max(now, highest)) }
       return try file.number(.gap)
     }
-    return ReplayMemory(highest: highest, gap: gap == 0 ? nil : gap)
+    return ReplayMemory(highest: highest, gap: gap == 0 ? nil : UnixTime(clamping: gap))
   }
 
   /// Inserts a key unless it is there.
   public func insert(
-    _ key: ReplayKey, until expiry: UInt64, at now: UInt64
+    _ key: ReplayKey, until expiry: UnixTime, at now: UnixTime
   ) throws(ReplayStoreFailure) -> Bool {
     try locked { (file) throws(ReplayStoreFailure) in
       try file.transaction(at: now, systemTime) { (file) throws(ReplayStoreFailure) in
@@ -117,7 +117,7 @@ public final class SQLiteReplayStore: RedemptionStore {
 
   /// Records a judgement and uses a proof. Both survive a power cut then.
   public func record(
-    _ record: ReplayRecord, using key: ReplayKey?, until expiry: UInt64, at now: UInt64
+    _ record: ReplayRecord, using key: ReplayKey?, until expiry: UnixTime, at now: UnixTime
   ) throws(ReplayStoreFailure) -> ReplayRecording {
     var record = record
     record.name = scoped(record.name)
@@ -135,7 +135,7 @@ public final class SQLiteReplayStore: RedemptionStore {
 
   /// Uses a token, counts it and records its judgement. All of it survives a power cut then.
   public func redeem(
-    _ redemption: Redemption, at now: UInt64, _ judged: (EventCounts) -> [UInt8]
+    _ redemption: Redemption, at now: UnixTime, _ judged: (EventCounts) -> [UInt8]
   ) throws(ReplayStoreFailure) -> RedemptionEnd {
     let redemption = scoped(redemption)
     return try locked { (file) throws(ReplayStoreFailure) in

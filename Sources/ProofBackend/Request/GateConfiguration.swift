@@ -78,14 +78,14 @@ public struct GateConfiguration: Sendable {
   public let gate: GateID
   /// Grows with each change of the account. A gate takes no configuration with a lower one.
   public let serial: Int64
-  /// When it was made, in Unix seconds.
-  public let made: Int64
+  /// The time when it was made.
+  public let made: UnixTime
   /// How many seconds after ``made`` a gate may judge by it without a newer one.
   public let useSeconds: Int64
   /// Production or development.
   public let mode: Mode
-  /// Gate tokens issued before this Unix second are superseded; 0 for none.
-  public let floor: UInt64
+  /// Gate tokens issued before are superseded; 0 for none.
+  public let floor: UnixTime
   /// The form of request proofs.
   public let form: GateAdmission.Form
   /// The header fields that apps send.
@@ -128,7 +128,7 @@ public struct GateConfiguration: Sendable {
     name = try claims.text("nam")
     gate = try claims.value("gat", GateID.init)
     serial = try claims.integer("ser", 0...Int64.max)
-    made = try claims.integer("iat", 1...Int64.max)
+    made = UnixTime(seconds: try claims.integer("iat", 1...Int64.max))
     useSeconds = try claims.integer("use", 0...Int64.max)
     switch try claims.text("mod") {
     case "production": mode = .production
@@ -248,7 +248,7 @@ extension GateConfiguration: CustomStringConvertible, CustomReflectable {
 
 /// The part of a configuration that the gate itself has, and redeemers do not.
 private struct GateOwnPart {
-  var floor: UInt64 = 0
+  var floor: UnixTime = 0
   var form = GateAdmission.Form.standard
   var headers = GateAdmission.Headers()
   var hosts: [String] = []
@@ -262,7 +262,7 @@ private struct GateOwnPart {
   init() {}
 
   init(_ claims: GateClaims) throws(GateConfigurationError) {
-    floor = UInt64(try claims.integer("flr", 0...Int64.max))
+    floor = UnixTime(seconds: try claims.integer("flr", 0...Int64.max))
     switch try claims.text("frm") {
     case "standard": form = .standard
     case "compact": form = .compact

@@ -20,14 +20,14 @@ public struct GateFacts: Sendable, Hashable {
   public let findings: [GateFinding]
   /// Bit n for the property of number n.
   public let properties: UInt32
-  /// When the service saw the installation for the first time, in Unix seconds.
-  public let firstSeen: UInt64
+  /// The time when the service saw the installation first.
+  public let firstSeen: UnixTime
   /// The first 16 bytes of the app digest; nil for none.
   public let app: [UInt8]?
-  /// When the gate token was issued, in Unix seconds.
-  public let issued: UInt64
-  /// The last Unix second in which the gate token counts.
-  public let notAfter: UInt64
+  /// The time when the gate token was issued.
+  public let issued: UnixTime
+  /// The last second in which the gate token counts.
+  public let notAfter: UnixTime
 
   init(_ grant: GateGrant, handle: GateHandle) {
     self.handle = handle

@@ -19,13 +19,13 @@ final class GateNonce: Sendable {
   }
 
   /// A word of this moment.
-  func text(at now: UInt64) -> String {
-    let head = UInt32(clamping: now).littleEndianBytes + start
+  func text(at now: UnixTime) -> String {
+    let head = UInt32(clamping: now.seconds).littleEndianBytes + start
     return Base64.encode(head + keys.active.tag(Self.label, head), .url)
   }
 
   /// A word that this gate made: its time, and whether this verifier made it since its start. Nil for another text.
-  func read(_ text: Substring) -> (time: UInt64, isOfThisStart: Bool)? {
+  func read(_ text: Substring) -> (time: UnixTime, isOfThisStart: Bool)? {
     guard text.utf8.count == 32, let bytes = Base64.decode(String(text), .url), bytes.count == 24
     else { return nil }
     let head = Array(bytes[..<8])
@@ -33,6 +33,7 @@ final class GateNonce: Sendable {
     guard keys.keys.contains(where: { $0.isTag(bytes[8...], of: head, Self.label) }) else {
       return nil
     }
-    return (UInt64(UInt32(littleEndianBytes: bytes[..<4])), Array(bytes[4..<8]) == start)
+    let time = UnixTime(clamping: UInt32(littleEndianBytes: bytes[..<4]))
+    return (time, Array(bytes[4..<8]) == start)
   }
 }

@@ -45,7 +45,7 @@ final class Openings: Sendable {
   private struct Cell {
     var bucket = RateBucket()
     var known: Int = 0
-    var knownUntil: UInt64 = 0
+    var knownUntil: UnixTime = 0
   }
 
   private struct State {
@@ -76,9 +76,9 @@ final class Openings: Sendable {
   /// - Parameters:
   ///   - address: The client's address.
   ///   - hasWorked: Whether the client solved a puzzle for this opening: it has a share of its own.
-  ///   - now: Unix seconds.
+  ///   - now: The time.
   /// - Returns: The opening; nil if there is none.
-  func take(for address: String?, hasWorked: Bool, at now: UInt64) -> Taken? {
+  func take(for address: String?, hasWorked: Bool, at now: UnixTime) -> Taken? {
     let name = Self.name(of: address)
     return state.withLock { state in
       if hasWorked {
@@ -100,7 +100,7 @@ final class Openings: Sendable {
   }
 
   /// The token opened: nothing is charged, and the address is known.
-  func giveBack(_ taken: Taken, at now: UInt64) {
+  func giveBack(_ taken: Taken, at now: UnixTime) {
     state.withLock { state in
       let place = taken.name & (Self.cellCount - 1)
       switch taken.share {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ProofModel
+
 /// A leaky bucket: how much of an ``OpeningBudget/Rate`` is taken.
 ///
 /// A clock that goes back gives nothing back, and takes nothing.
 package struct RateBucket: Sendable {
   private var spent = 0.0
-  private var time: UInt64 = 0
+  private var time: UnixTime = 0
 
   /// A full allowance.
   package init() {}
@@ -14,10 +16,10 @@ package struct RateBucket: Sendable {
   ///
   /// - Parameters:
   ///   - rate: The rate.
-  ///   - now: Unix seconds.
+  ///   - now: The time.
   /// - Returns: Whether one was left.
-  package mutating func take(_ rate: OpeningBudget.Rate, at now: UInt64) -> Bool {
-    spent = max(0, spent - Double(now - min(now, time)) * rate.perSecond)
+  package mutating func take(_ rate: OpeningBudget.Rate, at now: UnixTime) -> Bool {
+    spent = max(0, spent - Double(max(0, now - time)) * rate.perSecond)
     time = max(time, now)
     guard spent + 1 <= rate.burst else { return false }
     spent += 1

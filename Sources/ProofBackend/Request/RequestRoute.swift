@@ -121,8 +121,8 @@ public struct RequestVerdict: Sendable, Hashable {
   public let facts: GateFacts
   /// The form of the proof.
   public let form: RequestForms
-  /// The moment of the proof, in Unix seconds: by the gate's word if it carries one, else by the app's clock.
-  public let created: UInt64
+  /// The moment of the proof: by the gate's word if it carries one, else by the app's clock.
+  public let created: UnixTime
   /// Whether a word of this gate on the time vouches for the moment.
   public let isAnchored: Bool
   /// Seconds since the measurement, 255 for more; nil in the standard form, which does not tell it.

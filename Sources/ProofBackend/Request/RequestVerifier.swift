@@ -13,7 +13,7 @@ public final class RequestVerifier: Sendable {
   /// A verifier's settings.
   public struct Settings: Sendable {
     /// Where the time comes from.
-    public var clock = JOSEClock.system
+    public var clock = UnixClock.system
     /// Seconds by which clocks of the nodes may differ.
     public var skew: UInt32 = 30
     /// How many installations stay known while they send requests in turn; at most twice as many are kept.
@@ -61,8 +61,7 @@ public final class RequestVerifier: Sendable {
     self.replay = replay
     self.events = events
     self.settings = settings
-    let now = UInt64(clamping: settings.clock.now.seconds)
-    memory = try replay.begin(at: now)
+    memory = try replay.begin(at: settings.clock.now)
     clock = GateClock(settings.clock, from: memory.highest)
     beacons = BeaconClock(own.beacons)
     nonces = GateNonce(own[.nonce])
@@ -107,7 +106,7 @@ public final class RequestVerifier: Sendable {
   // MARK: Steps
 
   private func verdict(
-    on request: ReceivedRequest, _ route: RequestRoute, _ now: UInt64, _ opened: inout GateGrant?
+    on request: ReceivedRequest, _ route: RequestRoute, _ now: UnixTime, _ opened: inout GateGrant?
   ) throws(RejectedRequest) -> RequestVerdict {
     let head = try Self.head(of: request, route)
     let form = try Self.form(of: head, route)
@@ -148,9 +147,9 @@ public final class RequestVerifier: Sendable {
   private struct Checked {
     let admission: Admission
     let key: ReplayKey
-    let created: UInt64
-    /// The last Unix second in which a node may accept it.
-    let lastMoment: UInt64
+    let created: UnixTime
+    /// The last second in which a node may accept it.
+    let lastMoment: UnixTime
     let isAnchored: Bool
     let body: Digest?
     var measured: UInt8?
@@ -177,7 +176,7 @@ public final class RequestVerifier: Sendable {
   }
 
   private func standard(
-    _ head: RequestHead, _ request: ReceivedRequest, _ route: RequestRoute, _ now: UInt64,
+    _ head: RequestHead, _ request: ReceivedRequest, _ route: RequestRoute, _ now: UnixTime,
     _ opened: inout GateGrant?
   ) throws(RejectedRequest) -> Checked {
     let proof: StandardProof
@@ -209,8 +208,8 @@ public final class RequestVerifier: Sendable {
 
   /// Judges the moment of a proof of the standard form: by the gate's word, else by `created`.
   private func moment(
-    of proof: StandardProof, _ route: RequestRoute, _ now: UInt64
-  ) throws(RejectedRequest) -> (created: UInt64, isAnchored: Bool) {
+    of proof: StandardProof, _ route: RequestRoute, _ now: UnixTime
+  ) throws(RejectedRequest) -> (created: UnixTime, isAnchored: Bool) {
     let word = proof.nonce.split(separator: ".", maxSplits: 1).first ?? ""
     if let nonce = nonces.read(word), nonce.time + GateNonce.seconds >= now {
       let start = GateStart(memory, window: route.window)
@@ -219,11 +218,11 @@ public final class RequestVerifier: Sendable {
       }
       return (nonce.time, true)
     }
-    guard proof.created >= 0 else { throw .request(.stale) }
-    let created = UInt64(proof.created)
-    if created > now, created - now > UInt64(route.window) { throw .request(.ahead) }
-    if now > created, now - created > UInt64(route.window) { throw .request(.stale) }
-    if let expires = proof.expires, expires < Int64(clamping: now) { throw .request(.expired) }
+    let created = proof.created
+    guard created >= 0 else { throw .request(.stale) }
+    if created - now > route.window { throw .request(.ahead) }
+    if now - created > route.window { throw .request(.stale) }
+    if let expires = proof.expires, expires < now { throw .request(.expired) }
     let isAnchored = beacons.isValid(word, at: now)
     guard isAnchored || route.unanchored != .refused else { throw .gate(.unanchored) }
     try checkStart(created, route)
@@ -232,7 +231,7 @@ public final class RequestVerifier: Sendable {
 
   private func compact(
     _ head: RequestHead, _ form: RequestForms, _ request: ReceivedRequest, _ route: RequestRoute,
-    _ now: UInt64, _ opened: inout GateGrant?
+    _ now: UnixTime, _ opened: inout GateGrant?
   ) throws(RejectedRequest) -> Checked {
     let (subject, digest) = try subject(head, form, request, route)
     let text = head.fields.first(route.fields.compact) ?? ""
@@ -259,10 +258,10 @@ public final class RequestVerifier: Sendable {
           now: now, window: route.window, newest: newest, measuredMax: route.measuredMax,
           beacons: passes ? nil : valid))
     }
-    try checkStart(UInt64(token.created), route)
+    try checkStart(token.created, route)
     return Checked(
-      admission: admission, key: token.replayKey, created: UInt64(token.created),
-      lastMoment: UInt64(token.created), isAnchored: token.isAnchored(by: valid),
+      admission: admission, key: token.replayKey, created: token.created,
+      lastMoment: token.created, isAnchored: token.isAnchored(by: valid),
       body: request.body, measured: token.measured, isYoung: token.isYoung,
       count: (token.start, token.count))
   }
@@ -290,7 +289,7 @@ public final class RequestVerifier: Sendable {
   }
 
   private func checkStart(
-    _ created: UInt64, _ route: RequestRoute
+    _ created: UnixTime, _ route: RequestRoute
   ) throws(RejectedRequest) {
     guard !GateStart(memory, window: route.window).mayHaveCounted(created) else {
       throw .request(.stale)
@@ -311,10 +310,10 @@ public final class RequestVerifier: Sendable {
   }
 
   private func use(
-    _ proof: Checked, _ route: RequestRoute, _ head: RequestHead, _ now: UInt64
+    _ proof: Checked, _ route: RequestRoute, _ head: RequestHead, _ now: UnixTime
   ) throws(RejectedRequest) -> Bool {
     // On no clock that counts does any node accept the proof after this second.
-    let expiry = proof.lastMoment + 2 * UInt64(route.window) + UInt64(settings.skew)
+    let expiry = proof.lastMoment + (2 * UInt64(route.window) + UInt64(settings.skew))
     let isNew: Bool
     do throws(ReplayStoreFailure) {
       isNew = try replay.insert(proof.key, until: expiry, at: now)
@@ -338,7 +337,7 @@ public final class RequestVerifier: Sendable {
   /// The admission of a handle: known, or opened from the token that came along.
   private func admission(
     of handle: GateHandle, _ head: RequestHead, _ request: ReceivedRequest, _ route: RequestRoute,
-    _ now: UInt64, _ opened: inout GateGrant?
+    _ now: UnixTime, _ opened: inout GateGrant?
   ) throws(RejectedRequest) -> Admission {
     let known = admissions.find(handle).map(\.entry)
     guard let text = head.fields.first(route.fields.token) else {
@@ -362,7 +361,7 @@ public final class RequestVerifier: Sendable {
   }
 
   private func open(
-    _ text: String, _ digest: UInt64, _ address: String?, _ hasWorked: Bool, _ now: UInt64
+    _ text: String, _ digest: UInt64, _ address: String?, _ hasWorked: Bool, _ now: UnixTime
   ) throws(RejectedRequest) -> (Admission, GateGrant) {
     guard text.utf8.count <= GateToken.byteCount * 2, let bytes = Base64.decode(text, .url) else {
       throw .gate(.tokenLength)
@@ -426,7 +425,7 @@ public final class RequestVerifier: Sendable {
   }
 
   private func usable(
-    _ admission: Admission, _ now: UInt64
+    _ admission: Admission, _ now: UnixTime
   ) throws(RejectedRequest) -> Admission {
     guard admission.facts.notAfter >= now else {
       admissions.remove(admission.facts.handle)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ProofJOSE
-internal import ProofModel
+public import ProofModel
 
 /// An API's demand that its gate challenges a client's next request: the value of `Proof-Demand`, docs/SPEC.md,
 /// section 16.
@@ -58,11 +58,11 @@ public struct GateDemand: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - key: The verdict key of the API's host.
-  ///   - now: The API's time in Unix seconds.
+  ///   - now: The API's time.
   /// - Returns: Head and JSON in base64url, a dot, the tag of 32 bytes in base64url.
-  public func text(with key: GateVerdictKey, at now: UInt64) -> String {
+  public func text(with key: GateVerdictKey, at now: UnixTime) -> String {
     let object: JSONObject = [
-      "at": .number(JSONNumber(Int64(clamping: now))), "for": .string(client),
+      "at": .number(JSONNumber(now.seconds)), "for": .string(client),
       "kind": .string(kind.rawValue), "level": .number(JSONNumber(Int64(level))),
       "seconds": .number(JSONNumber(Int64(seconds))),
     ]
@@ -72,7 +72,7 @@ public struct GateDemand: Sendable, Hashable {
   }
 
   /// Reads a demand and its moment. Nil for a text that no API of this host made.
-  package init?(_ text: String, with keys: GateKeySet, moment: inout UInt64) {
+  package init?(_ text: String, with keys: GateKeySet, moment: inout UnixTime) {
     guard text.utf8.count <= Self.textMax else { return nil }
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 2, let said = Base64.decode(String(parts[0]), .url), said.count > 2,
@@ -89,6 +89,6 @@ public struct GateDemand: Sendable, Hashable {
       let seconds = seconds.integer.flatMap({ UInt32(exactly: $0) }), seconds <= Self.secondsMax
     else { return nil }
     self.init(kind, level: level, of: client, seconds: seconds)
-    moment = UInt64(at)
+    moment = UnixTime(seconds: at)
   }
 }

@@ -19,8 +19,8 @@ public struct GateVerdict: Sendable, Hashable {
     public var findings: [GateFinding] = []
     /// Bit n for the property of number n.
     public var properties: UInt32 = 0
-    /// When the service saw the installation for the first time, in Unix seconds.
-    public var firstSeen: UInt64 = 0
+    /// The time when the service saw the installation first.
+    public var firstSeen: UnixTime = 0
     /// Whether a beacon or a word of the gate stands for the proof's time.
     public var isAnchored = false
 
@@ -42,8 +42,8 @@ public struct GateVerdict: Sendable, Hashable {
 
   /// A reference that the gate's log has, too.
   public var reference: String
-  /// When the gate judged, in Unix seconds.
-  public var moment: UInt64
+  /// The time when the gate judged.
+  public var moment: UnixTime
   /// The name of the rule that the gate judged by.
   public var rule: String
   /// Whether the gate let the request pass.
@@ -63,7 +63,7 @@ public struct GateVerdict: Sendable, Hashable {
   public var client: String?
 
   /// Describes a verdict.
-  public init(reference: String, moment: UInt64, rule: String, passes: Bool) {
+  public init(reference: String, moment: UnixTime, rule: String, passes: Bool) {
     self.reference = reference
     self.moment = moment
     self.rule = rule
@@ -116,7 +116,7 @@ extension GateVerdict {
     var said = VerdictText([Self.head, key.number])
     // In the order of the names.
     if let app { said.member("app") { app.write(to: &$0) } }
-    said.member("at", Int64(clamping: moment))
+    said.member("at", moment.seconds)
     if let body { body.withBytes { said.member("body", base64: $0) } }
     if let client { said.member("client", client) }
     if let event { said.member("event", .object(event.object)) }
@@ -140,7 +140,7 @@ extension GateVerdict {
     guard let moment = object["at"].integer, moment >= 0, let reference = object["id"].text,
       let rule = object["rule"].text, case .bool(let passes)? = object["pass"]
     else { return nil }
-    self.init(reference: reference, moment: UInt64(moment), rule: rule, passes: passes)
+    self.init(reference: reference, moment: UnixTime(seconds: moment), rule: rule, passes: passes)
     reason = object["why"].text
     body = object["body"].digest
     guard (object["body"] == nil) == (body == nil) else { return nil }
@@ -169,7 +169,7 @@ extension GateVerdict.App {
     text.member("forced", isForced)
     handle.withBytes { text.member("handle", base64: $0) }
     text.member("properties", Int64(properties))
-    text.member("seen", Int64(clamping: firstSeen))
+    text.member("seen", firstSeen.seconds)
   }
 
   fileprivate init?(_ object: JSONObject) {
@@ -178,7 +178,7 @@ extension GateVerdict.App {
       case .bool(let isForced)? = object["forced"],
       case .bool(let isAnchored)? = object["anchored"],
       let properties = object["properties"].integer.flatMap({ UInt32(exactly: $0) }),
-      let firstSeen = object["seen"].integer.flatMap({ UInt64(exactly: $0) }),
+      let firstSeen = object["seen"].integer, firstSeen >= 0,
       case .array(let findings)? = object["findings"]
     else { return nil }
     self.init(handle)
@@ -186,7 +186,7 @@ extension GateVerdict.App {
     self.isForced = isForced
     self.isAnchored = isAnchored
     self.properties = properties
-    self.firstSeen = firstSeen
+    self.firstSeen = UnixTime(seconds: firstSeen)
     responseCode = object["arc"].text
     for finding in findings {
       guard let finding = GateFinding(text: Optional(finding).text) else { return nil }

@@ -39,13 +39,13 @@ public final class GateVerdictReader: Sendable {
   ///   - target: Path and query as sent.
   ///   - body: SHA-256 of the body's coded bytes; without a body, of no bytes.
   ///   - authorization: The value of `Authorization`; nil without one.
-  ///   - now: The API's time in Unix seconds.
+  ///   - now: The API's time.
   /// - Returns: The verdict. Look at ``GateVerdict/passes``, and at ``GateVerdict/body``: nil means that no proof
   ///   covers the body.
   /// - Throws: ``GateVerdictRefusal``.
   public func check(
     _ text: String, method: String, target: String, body: Digest, authorization: String? = nil,
-    now: UInt64
+    now: UnixTime
   ) throws(GateVerdictRefusal) -> GateVerdict {
     let (verdict, request, tag) = try opened(text)
     guard verdict.moment <= now + seconds, now <= verdict.moment + seconds else { throw .time }

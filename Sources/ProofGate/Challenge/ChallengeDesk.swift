@@ -15,7 +15,7 @@ public final class ChallengeDesk: Sendable {
   /// The settings of a desk.
   public struct Settings: Sendable {
     /// Where the time comes from.
-    public var clock = JOSEClock.system
+    public var clock = UnixClock.system
     /// Seconds by which clocks of the nodes may differ.
     public var skew: UInt32 = 30
 
@@ -52,7 +52,7 @@ public final class ChallengeDesk: Sendable {
     self.gate = gate
     self.replay = replay
     self.settings = settings
-    let memory = try replay.begin(at: UInt64(clamping: settings.clock.now.seconds))
+    let memory = try replay.begin(at: settings.clock.now)
     clock = GateClock(settings.clock, from: memory.highest)
     earlier = GateStart(
       memory, window: Self.lifeMax + settings.skew, isOfOneProcess: replay.isOfOneProcess)
@@ -75,7 +75,7 @@ public final class ChallengeDesk: Sendable {
   ) -> GateChallenge {
     let level = min(max(level, kind.levels.lowerBound), kind.levels.upperBound)
     let life = min(life ?? kind.life, Self.lifeMax)
-    let expiry = UInt32(clamping: clock.now + UInt64(life))
+    let expiry = UInt32(clamping: (clock.now + life).seconds)
     let key = keys.active
     var bytes = [ChallengeWire.version << 4 | kind.rawValue, key.number, level, 0]
     bytes += expiry.littleEndianBytes + route.littleEndianBytes
@@ -100,13 +100,13 @@ public final class ChallengeDesk: Sendable {
   ) throws(ChallengeRefusal) -> GateChallenge {
     let (challenge, key) = try parsed(text)
     let now = clock.now
-    guard UInt64(challenge.expiry) >= now else { throw .expired }
+    guard challenge.expiry >= now else { throw .expired }
     // A clock that was set back, and a process that began after it, must not bring an answered challenge back.
-    guard UInt64(challenge.expiry) <= now + UInt64(Self.lifeMax + settings.skew) else {
+    guard challenge.expiry <= now + (Self.lifeMax + settings.skew) else {
       throw .ahead
     }
     guard
-      challenge.start.elementsEqual(start) || !earlier.mayHaveCounted(UInt64(challenge.expiry))
+      challenge.start.elementsEqual(start) || !earlier.mayHaveCounted(challenge.expiry)
     else { throw .earlier }
     let binding = challenge.bytes[ChallengeWire.bindingAt..<ChallengeWire.tagAt]
     guard key.isTag(binding, of: subject.bytes, GateChallenge.bindingLabel) else { throw .subject }
@@ -151,7 +151,7 @@ public final class ChallengeDesk: Sendable {
     let isNew: Bool
     do throws(ReplayStoreFailure) {
       isNew = try replay.insert(
-        key, until: UInt64(challenge.expiry) + UInt64(settings.skew), at: clock.now)
+        key, until: challenge.expiry + settings.skew, at: clock.now)
     } catch {
       throw .store(error)
     }

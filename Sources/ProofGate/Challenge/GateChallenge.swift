@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ProofBackend
-internal import ProofModel
+public import ProofModel
 
 /// A challenge that a gate set: docs/SPEC.md, section 16. All of it stands in its id, so a gate keeps nothing of a
 /// challenge until it is answered.
@@ -15,8 +15,8 @@ public struct GateChallenge: Sendable, Hashable {
   public let kind: ChallengeKind
   /// How hard it is; 0 for kinds without levels.
   public let level: UInt8
-  /// The last Unix second in which an answer counts.
-  public let expiry: UInt32
+  /// The last second in which an answer counts.
+  public let expiry: UnixTime
   /// The number of the route that asked for it.
   public let route: UInt32
   /// The id in base64url: the value of `Proof-GateChallenge`.
@@ -33,7 +33,8 @@ public struct GateChallenge: Sendable, Hashable {
     self.kind = kind
     self.bytes = bytes
     level = bytes[ChallengeWire.levelAt]
-    expiry = UInt32(littleEndianBytes: bytes[ChallengeWire.expiryAt..<ChallengeWire.routeAt])
+    expiry = UnixTime(
+      clamping: UInt32(littleEndianBytes: bytes[ChallengeWire.expiryAt..<ChallengeWire.routeAt]))
     route = UInt32(littleEndianBytes: bytes[ChallengeWire.routeAt..<ChallengeWire.nonceAt])
     text = Base64.encode(bytes, .url)
   }

@@ -26,8 +26,8 @@ public struct Clearance: Sendable, Hashable {
   public let memoryWorkLevel: UInt8
   /// The holder.
   public let holder: Holder
-  /// The last Unix second in which it counts.
-  public let expiry: UInt32
+  /// The last second in which it counts.
+  public let expiry: UnixTime
   /// Rises with each clearance that takes this one's place.
   public let serial: UInt32
   /// The clearance in base64url.
@@ -53,7 +53,8 @@ public struct Clearance: Sendable, Hashable {
     solved = kinds
     workLevel = bytes[ClearanceWire.levelsAt] & ClearanceWire.workLevelMask
     memoryWorkLevel = bytes[ClearanceWire.levelsAt] >> ClearanceWire.workLevelBits
-    expiry = UInt32(littleEndianBytes: bytes[ClearanceWire.expiryAt..<ClearanceWire.startAt])
+    expiry = UnixTime(
+      clamping: UInt32(littleEndianBytes: bytes[ClearanceWire.expiryAt..<ClearanceWire.startAt]))
     serial = UInt32(littleEndianBytes: bytes[ClearanceWire.serialAt..<ClearanceWire.hostAt])
     text = Base64.encode(bytes, .url)
     self.bytes = bytes

@@ -15,7 +15,7 @@ public final class ClearanceDesk: Sendable {
   /// The settings of a desk.
   public struct Settings: Sendable {
     /// Where the time comes from.
-    public var clock = JOSEClock.system
+    public var clock = UnixClock.system
     /// Seconds by which clocks of the nodes may differ.
     public var skew: UInt32 = 30
     /// The life of a clearance in seconds.
@@ -54,7 +54,7 @@ public final class ClearanceDesk: Sendable {
     self.keys = keys
     self.replay = replay
     self.settings = settings
-    let memory = try replay.begin(at: UInt64(clamping: settings.clock.now.seconds))
+    let memory = try replay.begin(at: settings.clock.now)
     clock = GateClock(settings.clock, from: memory.highest)
     earlier = GateStart(
       memory, window: Self.lifeMax + settings.skew, isOfOneProcess: replay.isOfOneProcess)
@@ -84,13 +84,13 @@ public final class ClearanceDesk: Sendable {
     if challenge.kind == .work { levels.work = max(levels.work, challenge.level) }
     if challenge.kind == .memoryWork { levels.memory = max(levels.memory, challenge.level) }
     let solved = ChallengeKinds(challenge.kind).union(held?.solved ?? [])
-    var expiry = UInt32(clamping: clock.now + UInt64(min(settings.life, Self.lifeMax)))
+    var expiry = UInt32(clamping: (clock.now + min(settings.life, Self.lifeMax)).seconds)
     // Kinds that are kept end when they would have ended: a cheap answer must not prolong a dear one.
     if let held,
       !held.solved.isSubset(of: ChallengeKinds(challenge.kind)) || held.workLevel > challenge.level
         || held.memoryWorkLevel > challenge.level
     {
-      expiry = min(expiry, held.expiry)
+      expiry = min(expiry, UInt32(clamping: held.expiry.seconds))
     }
     var bytes = [
       ClearanceWire.head, 0, solved.rawValue,
@@ -137,8 +137,8 @@ public final class ClearanceDesk: Sendable {
     }
     guard let clearance = Clearance(bytes) else { throw .reserved }
     let now = clock.now
-    guard UInt64(clearance.expiry) >= now else { throw .expired }
-    guard UInt64(clearance.expiry) <= now + UInt64(Self.lifeMax + settings.skew) else {
+    guard clearance.expiry >= now else { throw .expired }
+    guard clearance.expiry <= now + (Self.lifeMax + settings.skew) else {
       throw .ahead
     }
     guard
@@ -165,12 +165,12 @@ public final class ClearanceDesk: Sendable {
     _ clearance: Clearance, from client: ChallengeClient
   ) throws(ClearanceRefusal) -> Clearance {
     guard
-      clearance.start.elementsEqual(start) || !earlier.mayHaveCounted(UInt64(clearance.expiry))
+      clearance.start.elementsEqual(start) || !earlier.mayHaveCounted(clearance.expiry)
     else { throw .earlier }
     let isNew: Bool
     do throws(ReplayStoreFailure) {
       isNew = try replay.insert(
-        clearance.replayKey, until: UInt64(clearance.expiry) + UInt64(settings.skew), at: clock.now)
+        clearance.replayKey, until: clearance.expiry + settings.skew, at: clock.now)
     } catch {
       throw .store(error)
     }

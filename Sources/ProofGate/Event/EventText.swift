@@ -96,8 +96,8 @@ package enum EventText {
       "failed": .bool(facts.isFailed), "forced": .bool(facts.isForced),
       "properties": number(Int64(facts.properties)),
       "findings": .array(facts.findings.map { .string($0.text) }),
-      "firstSeen": number(Int64(clamping: facts.firstSeen)),
-      "issued": number(Int64(clamping: facts.issued)),
+      "firstSeen": number(facts.firstSeen.seconds),
+      "issued": number(facts.issued.seconds),
     ]
     if let code = facts.responseCode { object["arc"] = .string(code) }
     // They are unknown, and not false, if no tag was verified.

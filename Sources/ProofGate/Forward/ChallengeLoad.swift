@@ -26,9 +26,9 @@ final class ChallengeLoad: Sendable {
 
   private struct Cell {
     var count = 0.0
-    var time: UInt64 = 0
+    var time: UnixTime = 0
 
-    mutating func add(_ more: Double, at now: UInt64) {
+    mutating func add(_ more: Double, at now: UnixTime) {
       if now > time {
         // A shift of at most 60 half-lives: afterwards nothing is left.
         let halves = min(60, Double(now - time) / halfLife)
@@ -54,7 +54,7 @@ final class ChallengeLoad: Sendable {
   /// Counts a challenge that is set now.
   ///
   /// - Returns: The bits to add to its level.
-  func set(_ client: ChallengeClient, on route: UInt32, at now: UInt64) -> UInt8 {
+  func set(_ client: ChallengeClient, on route: UInt32, at now: UnixTime) -> UInt8 {
     state.withLock { state in
       let (sender, place) = (Self.cell(client.bytes), Self.cell(route))
       state.senders[sender].add(1, at: now)
@@ -65,7 +65,7 @@ final class ChallengeLoad: Sendable {
   }
 
   /// Counts a right answer.
-  func answered(_ client: ChallengeClient, on route: UInt32, at now: UInt64) {
+  func answered(_ client: ChallengeClient, on route: UInt32, at now: UnixTime) {
     state.withLock { state in
       state.senders[Self.cell(client.bytes)].add(-1, at: now)
       state.routes[Self.cell(route)].add(-1, at: now)

@@ -13,10 +13,10 @@ package final class DemandTable: Sendable {
   struct Demand: Sendable, Hashable {
     let kind: ChallengeKind
     let level: UInt8
-    /// When the API asked, in Unix seconds. An earlier answer does not count.
-    let moment: UInt64
-    /// The last Unix second in which it stands.
-    let end: UInt64
+    /// When the API asked. An earlier answer does not count.
+    let moment: UnixTime
+    /// The last second in which it stands.
+    let end: UnixTime
   }
 
   /// The names by which an API knows a client.
@@ -48,7 +48,7 @@ package final class DemandTable: Sendable {
   /// Takes a demand. A later one replaces an earlier one.
   ///
   /// - Returns: False if there is no room.
-  func put(_ demand: Demand, for name: String, at host: String, now: UInt64) -> Bool {
+  func put(_ demand: Demand, for name: String, at host: String, now: UnixTime) -> Bool {
     state.withLock { state in
       let key = Key(host: host, name: name)
       if state[key] == nil, state.count >= Self.countMax {
@@ -62,7 +62,7 @@ package final class DemandTable: Sendable {
   }
 
   /// The demand for a client that has one of these names.
-  func find(_ names: Names, at host: String, now: UInt64) -> Demand? {
+  func find(_ names: Names, at host: String, now: UnixTime) -> Demand? {
     state.withLock { state in
       guard !state.isEmpty else { return nil }
       for name in names.all {

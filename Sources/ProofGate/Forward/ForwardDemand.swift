@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ProofBackend
-internal import ProofModel
+package import ProofModel
 
 /// The result of a demand that an API sent.
 package enum DemandResult: Sendable, Hashable {
@@ -21,11 +21,11 @@ extension ForwardGate {
   ///
   /// - Parameters:
   ///   - text: The value of `Proof-Demand`.
-  ///   - now: Unix seconds.
+  ///   - now: The time.
   /// - Returns: Whether it was taken.
-  package func take(demand text: String, at now: UInt64) -> DemandResult {
+  package func take(demand text: String, at now: UnixTime) -> DemandResult {
     for host in rules.configuration.hosts {
-      var moment: UInt64 = 0
+      var moment: UnixTime = 0
       guard let demand = GateDemand(text, with: own.verdictKeySet(for: host), moment: &moment)
       else { continue }
       guard moment <= now + Self.demandSeconds, now <= moment + Self.demandSeconds,
@@ -33,7 +33,7 @@ extension ForwardGate {
         kind.levels.contains(demand.level)
       else { return .refused }
       let entry = DemandTable.Demand(
-        kind: kind, level: demand.level, moment: moment, end: now + UInt64(demand.seconds))
+        kind: kind, level: demand.level, moment: moment, end: now + demand.seconds)
       return desks.demands.put(entry, for: demand.client, at: host, now: now) ? .taken : .full
     }
     return .refused

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import ProofBackend
-internal import ProofModel
+package import ProofModel
 internal import ProofRequest
 
 /// Answers a proxy's questions about requests (forward auth): by a file of routes, and the gate's configuration.
@@ -95,7 +95,7 @@ package struct ForwardGate: Sendable {
     let rule: RouteRule
     let reference: String
     let address: String?
-    let now: UInt64
+    let now: UnixTime
     /// The body, where the proxy hands it over.
     var body: [UInt8]?
     /// The named challenge that the request asks for; nil for a request to the API.
@@ -113,11 +113,11 @@ package struct ForwardGate: Sendable {
   ///   - lines: The lines of the question's header.
   ///   - body: The body, where the proxy hands it over; nil elsewhere.
   ///   - address: The client's address, as the proxy tells it.
-  ///   - now: Unix seconds.
+  ///   - now: The time.
   /// - Returns: The answer for the proxy, the log and the metrics.
   package func answer(
     _ lines: [(name: String, value: String)], body: [UInt8]? = nil, from address: String?,
-    at now: UInt64
+    at now: UnixTime
   ) -> ForwardAnswer {
     let reference = VerdictDesk.reference()
     var question: Question
@@ -149,7 +149,7 @@ package struct ForwardGate: Sendable {
 
   func question(
     _ lines: [(name: String, value: String)], _ reference: String, _ address: String?,
-    _ now: UInt64
+    _ now: UnixTime
   ) throws(ForwardRefusal) -> Question {
     let request = try ForwardedRequest(lines, at: door)
     let head = request.head
@@ -234,11 +234,10 @@ package struct ForwardGate: Sendable {
   }
 
   /// Whether the configuration's time of use is over.
-  package func isTooOld(at now: UInt64) -> Bool {
+  package func isTooOld(at now: UnixTime) -> Bool {
     let configuration = rules.configuration
     let life = min(configuration.useSeconds, rules.staleAfter ?? .max)
-    let (end, isLate) = configuration.made.addingReportingOverflow(life)
-    return !isLate && UInt64(clamping: end) < now
+    return configuration.made + life < now
   }
 }
 

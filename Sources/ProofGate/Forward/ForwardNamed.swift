@@ -2,7 +2,7 @@
 
 internal import ProofBackend
 internal import ProofJOSE
-internal import ProofModel
+package import ProofModel
 
 // Named challenges: a client asks for one at any time, answers it as it answers a route's, and gets a clearance.
 
@@ -17,11 +17,11 @@ extension ForwardGate {
   ///   - target: Its raw target.
   ///   - lines: The lines of its header, with those of the proxy.
   ///   - address: The client's address, as the proxy tells it.
-  ///   - now: Unix seconds.
+  ///   - now: The time.
   /// - Returns: The answer for the client; nil for a request that asks for no named challenge.
   package func answer(
     named method: String, _ target: String, _ lines: [(name: String, value: String)],
-    from address: String?, at now: UInt64
+    from address: String?, at now: UnixTime
   ) -> PageAnswer? {
     guard method == "GET", target.utf8.starts(with: Self.namedFolder.utf8) else { return nil }
     let name = target.dropFirst(Self.namedFolder.count)
@@ -59,7 +59,7 @@ extension ForwardGate {
     return rule
   }
 
-  private func page(_ answer: ForwardAnswer, at now: UInt64) -> PageAnswer {
+  private func page(_ answer: ForwardAnswer, at now: UnixTime) -> PageAnswer {
     guard answer.status == 200, let held = answer.clearance else {
       let status = answer.status == 200 ? 503 : answer.status
       let document = RefusalDocument(status: status, answer.fields, answer.asker)
@@ -68,7 +68,7 @@ extension ForwardGate {
       page.reason = answer.code.hasPrefix("challenge-") ? nil : answer.reason
       return page
     }
-    let seconds = UInt64(held.expiry) - min(now, UInt64(held.expiry))
+    let seconds = max(0, held.expiry - now)
     var page = PageAnswer(
       200,
       ["clearance": .string(held.text), "expires": .number(JSONNumber(Int64(seconds)))],

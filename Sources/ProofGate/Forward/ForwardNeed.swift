@@ -23,7 +23,7 @@ extension ForwardGate {
   private struct Want {
     let demand: ClearanceRule.Demand
     /// The first second in which the answer counts; nil for any.
-    var since: UInt64?
+    var since: UnixTime?
   }
 
   /// Judges an answer that the request carries, then its clearance, and finds the first thing that is missing.
@@ -127,7 +127,7 @@ extension ForwardGate {
   /// Whether a clearance was made when a demand was there. It tells when it ends: that is its life later.
   private func isSince(_ want: Want?, _ held: Clearance) -> Bool {
     guard let since = want?.since else { return true }
-    return UInt64(held.expiry) >= since + UInt64(desks.clearances.life)
+    return held.expiry >= since + desks.clearances.life
   }
 
   // MARK: Clearances and answers

@@ -24,7 +24,7 @@ package final class GateDesks: Sendable {
   ///   - clock: Where the time comes from.
   /// - Throws: ``/ProofBackend/ReplayStoreFailure``.
   package init(
-    _ own: GateOwnKeys, replay: any ReplayStore, clock: JOSEClock = .system
+    _ own: GateOwnKeys, replay: any ReplayStore, clock: UnixClock = .system
   ) throws(ReplayStoreFailure) {
     var settings = ChallengeDesk.Settings()
     settings.clock = clock

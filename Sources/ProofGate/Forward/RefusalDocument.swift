@@ -3,7 +3,7 @@
 internal import ProofBackend
 internal import ProofBytes
 internal import ProofJOSE
-internal import ProofModel
+package import ProofModel
 internal import ProofRequest
 
 /// The whole answer to a client whose request does not pass: fields and body, for a program or for a person.
@@ -175,10 +175,10 @@ extension ForwardGate {
   /// - Parameters:
   ///   - lines: The lines of the question's header: those of a question about the request, and the fields of the first
   ///     answer as `X-Proof-Status`, `X-Proof-Challenge` and so on.
-  ///   - now: Unix seconds.
+  ///   - now: The time.
   /// - Returns: The document. Fields that the gate does not write are left out.
   package func refusal(
-    _ lines: [(name: String, value: String)], at now: UInt64
+    _ lines: [(name: String, value: String)], at now: UnixTime
   ) -> RefusalDocument {
     var told: [String: String] = [:]
     var repeated: Set<String> = []

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ProofModel
+package import ProofModel
 
 /// Emergency tokens of operators: a request with one passes without proof and challenge.
 ///
@@ -17,7 +17,7 @@ package struct BypassFile: Sendable, Hashable {
   private struct Entry: Sendable, Hashable {
     let name: String
     let digest: [UInt8]
-    let end: UInt64
+    let end: UnixTime
   }
 
   private let entries: [Entry]
@@ -48,7 +48,7 @@ package struct BypassFile: Sendable, Hashable {
       guard entries.count < Self.countMax else {
         throw BypassFileError(line: number, problem: "a file has at most \(Self.countMax) tokens")
       }
-      entries.append(Entry(name: String(words[0]), digest: digest, end: end))
+      entries.append(Entry(name: String(words[0]), digest: digest, end: UnixTime(clamping: end)))
     }
     self.entries = entries
   }
@@ -65,12 +65,12 @@ package struct BypassFile: Sendable, Hashable {
   }
 
   /// The line of a token.
-  package static func line(for token: String, named name: String, until end: UInt64) -> String {
-    "\(name) \(Hexadecimal.encode(Digest(hashing: Array(token.utf8)).bytes)) \(end)\n"
+  package static func line(for token: String, named name: String, until end: UnixTime) -> String {
+    "\(name) \(Hexadecimal.encode(Digest(hashing: Array(token.utf8)).bytes)) \(end.seconds)\n"
   }
 
   /// The name of a token that counts now. All lines are compared, and all of each.
-  package func name(of token: String, at now: UInt64) -> String? {
+  package func name(of token: String, at now: UnixTime) -> String? {
     let digest = Digest(hashing: Array(token.utf8)).bytes
     var found: String?
     for entry in entries {

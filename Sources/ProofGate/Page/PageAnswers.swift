@@ -99,7 +99,7 @@ extension PageHandler {
         [
           "clearance": .string(made.text),
           "expires": .number(
-            JSONNumber(Int64(UInt64(made.expiry) - min(now, UInt64(made.expiry))))),
+            JSONNumber(Int64(max(0, made.expiry - now)))),
         ], code: "right")
       setCookie(made, wish, &answer)
       return answer
@@ -257,7 +257,7 @@ extension PageHandler {
   /// A browser keeps a session's clearance. An app's is useless to it.
   private func setCookie(_ made: Clearance, _ wish: PageWish, _ answer: inout PageAnswer) {
     guard wish.handle == nil else { return }
-    let seconds = UInt32(clamping: UInt64(made.expiry) - min(now, UInt64(made.expiry)))
+    let seconds = UInt32(clamping: made.expiry - now)
     answer.fields.append(
       ("Set-Cookie", ClearanceField.setCookie(made.text, for: seconds)))
   }

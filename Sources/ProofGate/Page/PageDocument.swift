@@ -10,8 +10,8 @@ struct PageRound: Sendable {
   let long: GateChallenge?
 
   /// The members that the page's script reads.
-  func json(at now: UInt64) -> JSONObject {
-    let seconds = Int64(UInt64(challenge.expiry) - min(now, UInt64(challenge.expiry)))
+  func json(at now: UnixTime) -> JSONObject {
+    let seconds = Int64(max(0, challenge.expiry - now))
     var object: JSONObject = [
       "challenge": .string(challenge.text), "seconds": .number(JSONNumber(seconds)),
     ]
@@ -52,7 +52,7 @@ struct PageDocument: Sendable {
   // MARK: Documents
 
   /// The page for a round.
-  func page(_ round: PageRound, _ wish: PageWish, at now: UInt64) -> PageAnswer {
+  func page(_ round: PageRound, _ wish: PageWish, at now: UnixTime) -> PageAnswer {
     var data = start(wish)
     data["kind"] = .string(PageDocument.word(round.challenge.kind))
     data["level"] = .number(JSONNumber(Int64(round.challenge.level)))

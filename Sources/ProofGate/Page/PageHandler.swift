@@ -21,7 +21,7 @@ package struct PageHandler: Sendable {
   let challenges: ChallengeDesk
   let clearances: ClearanceDesk
   let bounds: PersonBounds
-  let clock: JOSEClock
+  let clock: UnixClock
 
   /// A handler.
   ///
@@ -34,7 +34,7 @@ package struct PageHandler: Sendable {
   ///   - clock: The time.
   package init(
     _ settings: PageSettings, own: GateOwnKeys, _ challenges: ChallengeDesk,
-    _ clearances: ClearanceDesk, _ bounds: PersonBounds, clock: JOSEClock = .system
+    _ clearances: ClearanceDesk, _ bounds: PersonBounds, clock: UnixClock = .system
   ) {
     self.settings = settings
     keys = own[.challenge]
@@ -44,7 +44,7 @@ package struct PageHandler: Sendable {
     self.clock = clock
   }
 
-  var now: UInt64 { UInt64(clamping: clock.now.seconds) }
+  var now: UnixTime { clock.now.whole }
 
   /// Answers a request.
   package func answer(_ request: PageRequest) -> PageAnswer {

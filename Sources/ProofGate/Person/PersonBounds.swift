@@ -30,7 +30,7 @@ package final class PersonBounds: Sendable {
 
   private struct Cell {
     var name = 0
-    var end: UInt64 = 0
+    var end: UnixTime = 0
     var tries: UInt16 = 0
     var pictures: UInt16 = 0
   }
@@ -48,7 +48,7 @@ package final class PersonBounds: Sendable {
   package init(_ settings: Settings = Settings()) { self.settings = settings }
 
   /// Takes one try of a client; false if it has none left in this hour.
-  func takeTry(of client: ChallengeClient, at now: UInt64) -> Bool {
+  func takeTry(of client: ChallengeClient, at now: UnixTime) -> Bool {
     let name = Self.name(of: client)
     return state.withLock { state in
       let place = Self.place(of: name, at: now, in: &state)
@@ -63,9 +63,9 @@ package final class PersonBounds: Sendable {
   /// - Parameters:
   ///   - client: The client.
   ///   - hasWorked: Whether it has done the picture's work. Those who have not can use up only a budget of their own.
-  ///   - now: Unix seconds.
+  ///   - now: The time.
   /// - Returns: Whether it got one.
-  func takePicture(of client: ChallengeClient, hasWorked: Bool, at now: UInt64) -> Bool {
+  func takePicture(of client: ChallengeClient, hasWorked: Bool, at now: UnixTime) -> Bool {
     let name = Self.name(of: client)
     return state.withLock { state in
       let place = Self.place(of: name, at: now, in: &state)
@@ -83,7 +83,7 @@ package final class PersonBounds: Sendable {
   /// The bytes of the table.
   static var byteCount: Int { setCount * setSize * MemoryLayout<Cell>.stride }
 
-  private static func place(of name: Int, at now: UInt64, in state: inout State) -> Int {
+  private static func place(of name: Int, at now: UnixTime, in state: inout State) -> Int {
     let first = (name & (setCount - 1)) * setSize
     let set = first..<first + setSize
     if let held = set.first(where: { state.cells[$0].name == name && state.cells[$0].end > now }) {

@@ -41,8 +41,8 @@ package final class ConfigurationPull: Sendable {
     package var refused = 0
     /// How many of the last questions in a row failed or were refused.
     package var inRow = 0
-    /// The Unix second of the last good answer; nil for none since the start.
-    package var heard: UInt64?
+    /// The time of the last good answer; nil for none since the start.
+    package var heard: UnixTime?
   }
 
   private struct State {
@@ -52,7 +52,7 @@ package final class ConfigurationPull: Sendable {
 
   private let file: String
   private let fingerprint: Digest
-  private let clock: @Sendable () -> UInt64
+  private let clock: UnixClock
   private let ask: Ask
   private let state = CoreLock(State())
 
@@ -61,10 +61,10 @@ package final class ConfigurationPull: Sendable {
   /// - Parameters:
   ///   - file: The file that keeps the newest one.
   ///   - fingerprint: The fingerprint of the key that signs them.
-  ///   - clock: Unix seconds.
+  ///   - clock: The time.
   ///   - ask: Asks the service.
   package init(
-    keptIn file: String, signedBy fingerprint: Digest, clock: @escaping @Sendable () -> UInt64,
+    keptIn file: String, signedBy fingerprint: Digest, clock: UnixClock,
     _ ask: @escaping Ask
   ) {
     self.file = file
@@ -112,7 +112,7 @@ package final class ConfigurationPull: Sendable {
   }
 
   private func hear(_ count: (inout Counts) -> Void) {
-    let now = clock()
+    let now = clock.now
     state.withLock { state in
       count(&state.counts)
       state.counts.inRow = 0

@@ -48,12 +48,12 @@ public struct TicketDesk: Sendable {
   /// - Parameters:
   ///   - text: The ticket that a client sent.
   ///   - mode: The gate's mode.
-  ///   - floor: Gate tokens that were issued before this Unix second are superseded; 0 for none.
-  ///   - now: Unix seconds: the highest time that the node has seen.
+  ///   - floor: Gate tokens that were issued before are superseded; 0 for none.
+  ///   - now: The highest time that the node has seen.
   /// - Returns: The grant.
   /// - Throws: ``TicketRefusal``.
   public func open(
-    _ text: String, mode: Mode, floor: UInt64 = 0, at now: UInt64
+    _ text: String, mode: Mode, floor: UnixTime = 0, at now: UnixTime
   ) throws(TicketRefusal) -> GateGrant {
     guard text.utf8.count == Self.characterCount, let bytes = Base64.decode(text, .url) else {
       throw .text

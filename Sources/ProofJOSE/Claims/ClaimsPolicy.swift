@@ -6,7 +6,7 @@
 /// audience is refused where none is expected.
 public struct ClaimsPolicy: Sendable {
   /// The source of the time.
-  public let clock: JOSEClock
+  public let clock: UnixClock
   /// Seconds by which the issuer's clock may differ.
   public let leeway: Int
   /// The expected `iss`; `nil` if it does not matter.
@@ -38,7 +38,7 @@ public struct ClaimsPolicy: Sendable {
   ///   - longestLifetime: The most seconds that a token's end may be ahead: at least 1.
   /// - Throws: ``JOSEError/outOfRange(_:allowed:actual:)``.
   public init(
-    clock: JOSEClock = .system, leeway: Int = 0, issuer: String? = nil, audience: String? = nil,
+    clock: UnixClock = .system, leeway: Int = 0, issuer: String? = nil, audience: String? = nil,
     subject: String? = nil, binding: Claims.Binding? = nil, type: String = "JWT",
     isExpiryRequired: Bool = true, longestLifetime: Int? = nil
   ) throws(JOSEError) {

@@ -24,8 +24,8 @@ public struct AccountConfiguration: Sendable, Hashable {
   public let account: String
   /// The serial; it grows with every change.
   public let serial: UInt32
-  /// The time when it was made, in Unix seconds.
-  public let issued: Int64
+  /// The time when it was made.
+  public let issued: UnixTime
   /// The key that signed it.
   public let key: IssuerPublicKey
   /// The service's URL, with no slash at the end.
@@ -85,7 +85,7 @@ public struct AccountConfiguration: Sendable, Hashable {
     self.text = text
     account = try Self.claim(claims, "acc", \.text)
     serial = try Self.claim(claims, "ser", \.serial)
-    issued = try Self.claim(claims, "iat", \.seconds)
+    issued = UnixTime(seconds: try Self.claim(claims, "iat", \.seconds))
     forcedPinsSerial = try Self.claim(claims, "fps", \.serial)
     servicePins = try Self.claim(claims, "spk", \.texts)
     serviceAddresses = try Self.addresses(claims, in: "")

@@ -200,7 +200,7 @@ struct AttestationExchange {
   /// Checks an answer's admission, and derives the name under which the gate knows the app that was reported.
   private func admitted(
     _ answer: AttestationAnswer, _ measured: FetchResult.Measured, _ evidence: EvidenceSet,
-    _ serverTime: Int64?
+    _ serverTime: UnixTime?
   ) throws(Failure) -> Admitted? {
     guard request.purpose == .gate, answer.outcome == .done else { return nil }
     guard let admission = answer.admission,

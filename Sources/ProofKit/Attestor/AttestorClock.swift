@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import ProofBytes
+public import ProofModel
 
 /// The clock of the cache, in a form that a test can set.
 public struct AttestorClock: Sendable {
   /// A monotonic clock that goes on while the device sleeps: the time since some moment.
   public var uptime: @Sendable () -> Duration
-  /// The time of day in Unix seconds, as the system has it. It may be wrong, and may be set.
-  public var unixTime: @Sendable () -> Int64
+  /// The time of day, as the system has it. It may be wrong, and may be set.
+  public var time: UnixClock
 
   /// Describes a clock.
   ///
   /// - Parameters:
   ///   - uptime: The time since some moment.
-  ///   - unixTime: The time of day in Unix seconds; nil for the system's.
+  ///   - time: The time of day.
   public init(
-    uptime: @escaping @Sendable () -> Duration, unixTime: (@Sendable () -> Int64)? = nil
+    uptime: @escaping @Sendable () -> Duration, time: UnixClock = .system
   ) {
     self.uptime = uptime
-    self.unixTime = unixTime ?? { SystemClock.read().seconds }
+    self.time = time
   }
 
   /// The system's clock.

@@ -51,8 +51,8 @@ struct Admitted: Sendable, Hashable {
   /// The name that follows from the evidence of the report. A measurement that gives another name was made in
   /// another environment.
   let handle: GateHandle
-  /// The service's time when it answered, in Unix seconds; nil if it did not tell.
-  let serverTime: Int64?
+  /// The service's time when it answered; nil if it did not tell.
+  let serverTime: UnixTime?
 }
 
 /// The defects of an answer that are all ``FetchStatus/noService``.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import ProofModel
+public import ProofModel
 
 /// Carries requests to the attestation service.
 ///
@@ -64,14 +64,14 @@ public struct TransportResponse: Sendable, Hashable {
   public let status: Int
   /// The body, at most as long as the request allowed.
   public let body: [UInt8]
-  /// The time in the answer's `Date` field, in Unix seconds; nil if it has none.
-  public let serverTime: Int64?
+  /// The time in the answer's `Date` field; nil if it has none.
+  public let serverTime: UnixTime?
   /// The header; empty for an answer to a request without ``TransportRequest/fields``.
   public let fields: [HeaderField]
 
   /// Describes an answer.
   public init(
-    status: Int, body: [UInt8], serverTime: Int64? = nil, fields: [HeaderField] = []
+    status: Int, body: [UInt8], serverTime: UnixTime? = nil, fields: [HeaderField] = []
   ) {
     self.status = status
     self.body = body

@@ -22,10 +22,10 @@ struct Clearances: Sendable {
     ///   - text: The text that the gate sent.
     ///   - authority: The host that the connection was made to.
     ///   - handle: The app's handle.
-    ///   - unixTime: The gate's time.
+    ///   - time: The gate's time.
     ///   - now: The same moment in uptime.
     init?(
-      _ text: String, for authority: String, _ handle: GateHandle, _ unixTime: Int64,
+      _ text: String, for authority: String, _ handle: GateHandle, _ time: UnixTime,
       _ now: Duration
     ) {
       typealias Wire = ClearanceWire
@@ -40,7 +40,7 @@ struct Clearances: Sendable {
         return nil
       }
       let expiry = Int64(littleEndianBytes: bytes[Wire.expiryAt..<Wire.startAt])
-      let life = min(expiry - unixTime, Self.lifeMax) - Self.margin
+      let life = min(expiry - time.seconds, Self.lifeMax) - Self.margin
       guard life > 0 else { return nil }
       self.text = text
       end = now + .seconds(life)

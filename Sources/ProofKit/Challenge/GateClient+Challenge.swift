@@ -152,7 +152,7 @@ extension GateSession {
     return state.withLock { state in
       guard let held = state.held, held.admitted.admission.covers(authority),
         let clearance = Clearances.Held(
-          text, for: authority, held.admitted.handle, Int64(state.unixTime(clock, at: now)), now)
+          text, for: authority, held.admitted.handle, state.time(clock, at: now), now)
       else { return false }
       state.clearances.take(clearance, for: authority)
       return true

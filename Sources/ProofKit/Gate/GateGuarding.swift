@@ -121,7 +121,7 @@ extension GateSession {
     let now = clock.uptime()
     let beacon = response.value(of: GateField.time).flatMap { try? Beacon(header: $0) }
     let refusal = Self.refusal(of: response)
-    let date = response.value(of: "date").flatMap(HTTPDate.init)
+    let date = response.value(of: "date").flatMap(HTTPDate.init)?.time
     let clock = clock
     let word = response.value(of: GateField.nonce).flatMap { GateState.Word($0, at: now) }
     let mustWake = state.withLock { state -> Bool? in
@@ -132,12 +132,12 @@ extension GateSession {
       if head.authority == api.text { state.isPlain = head.scheme != .https }
       if let beacon, beacon.interval > state.beacon?.interval ?? 0 { state.beacon = beacon }
       if refusal == .clock {
-        if let date { state.anchor = (date.seconds, now) }
+        if let date { state.anchor = (date, now) }
         if let word { state.word = word }
       }
       if let text = response.value(of: GateField.clearance),
         let clearance = Clearances.Held(
-          text, for: head.authority, held.admitted.handle, date?.seconds ?? clock.unixTime(), now)
+          text, for: head.authority, held.admitted.handle, date ?? clock.time.now, now)
       {
         state.clearances.take(clearance, for: head.authority)
       }
@@ -290,19 +290,19 @@ extension GateSession {
     for name in added { request.set(name, to: head.fields.values(of: name).first) }
   }
 
-  /// The moment of a proof in Unix seconds, the value of the account's field, and the gate's newest word on the time.
+  /// The moment of a proof, the value of the account's field, and the gate's newest word on the time.
   private func standardFields(
     _ held: GateState.Held, at now: Duration
-  ) throws(GateError) -> (Int64, String?, String?) {
+  ) throws(GateError) -> (UnixTime, String?, String?) {
     let clock = clock
     do throws(ProofError) {
-      return try state.withLock { state -> Result<(Int64, String?, String?), ProofError> in
+      return try state.withLock { state -> Result<(UnixTime, String?, String?), ProofError> in
         do throws(ProofError) {
           let account = try state.digest(of: nil, under: held.admitted.admission.accountKey)
           let text = account.map { "\($0.1)." + Base64.encode($0.0.bytes, .url) }
           let word = state.word.flatMap { now < $0.end ? $0.text : nil }
           return .success(
-            (Int64(state.unixTime(clock, at: now)), text, word ?? state.beacon?.header))
+            (state.time(clock, at: now), text, word ?? state.beacon?.header))
         } catch {
           return .failure(error)
         }

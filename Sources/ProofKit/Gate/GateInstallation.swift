@@ -22,7 +22,7 @@ extension GateSession {
     }
     let hasDigest = request.body != nil || !(head.method == "GET" || head.method == "HEAD")
     let body = hasDigest ? ContentDigest(Digest(hashing: request.body ?? [])) : nil
-    let now = Int64(state.withLock { $0.unixTime(clock, at: clock.uptime()) })
+    let now = state.withLock { $0.time(clock, at: clock.uptime()) }
     do {
       try StandardForm().sign(
         &head, body: body, keyID: Base64.encode(held.admitted.handle.bytes, .url), created: now,

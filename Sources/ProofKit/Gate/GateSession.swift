@@ -242,7 +242,7 @@ package final class GateSession: Sendable {
           let (start, count) = state.next()
           let age = (now - keyring.measured).components.seconds
           let draft = CompactDraft(
-            created: state.unixTime(clock, at: now), start: start, count: count,
+            created: state.time(clock, at: now), start: start, count: count,
             measured: UInt8(clamping: age), event: event, accountKey: account?.1 ?? 0,
             isYoung: now - state.begun < GateTimes.youth, beacon: state.beacon)
           return .success((draft, account?.0))

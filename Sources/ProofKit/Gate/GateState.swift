@@ -81,7 +81,7 @@ struct GateState {
   var word: Word?
   var clearances = Clearances()
   /// The gate's time at some uptime, where the system's was refused.
-  var anchor: (unix: Int64, uptime: Duration)?
+  var anchor: (time: UnixTime, uptime: Duration)?
   var lastError: GateError?
   /// Whether the last answer of the session's own host came without TLS; nil before the first one.
   var isPlain: Bool?
@@ -171,14 +171,9 @@ struct GateState {
   }
 
   /// The time of day as the gate sees it.
-  func unixTime(_ clock: AttestorClock, at now: Duration) -> UInt32 {
-    let time: Int64
-    if let anchor {
-      time = anchor.unix + (now - anchor.uptime).components.seconds
-    } else {
-      time = clock.unixTime()
-    }
-    return UInt32(clamping: max(1, time))
+  func time(_ clock: AttestorClock, at now: Duration) -> UnixTime {
+    guard let anchor else { return max(1, clock.time.now) }
+    return max(1, anchor.time.advanced(by: Int((now - anchor.uptime).components.seconds)))
   }
 
   /// Drops the keys after a measurement that gave none. If the app is not the attested one, the service decides about

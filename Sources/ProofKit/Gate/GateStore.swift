@@ -24,8 +24,7 @@ package struct GateStore: Sendable, Hashable {
   /// An admission, and the time when the app asked for it.
   struct Kept: Sendable, Hashable {
     let admitted: Admitted
-    /// Unix seconds.
-    let obtained: Int64
+    let obtained: UnixTime
   }
 
   /// The file of one account's gate: named by a digest, so that no two share one.
@@ -104,7 +103,7 @@ extension GateStore.Kept {
     var bytes = Self.magic + [Self.version, 0]
     bytes += UInt16(config.count).littleEndianBytes
     bytes += UInt32(admission.count).littleEndianBytes
-    bytes += [0, 0, 0, 0] + obtained.littleEndianBytes
+    bytes += [0, 0, 0, 0] + obtained.seconds.littleEndianBytes
     bytes += admitted.instance.bytes + admitted.handle.bytes + config + admission
     return bytes + Self.check(of: bytes[...])
   }
@@ -127,7 +126,7 @@ extension GateStore.Kept {
     self.init(
       admitted: Admitted(
         admission: admission, config: config, instance: instance, handle: handle, serverTime: nil),
-      obtained: Int64(littleEndianBytes: bytes[16..<24]))
+      obtained: UnixTime(seconds: Int64(littleEndianBytes: bytes[16..<24])))
     // One admission has one spelling.
     guard self.bytes == bytes else { return nil }
   }

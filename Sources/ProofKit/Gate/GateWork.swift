@@ -117,7 +117,7 @@ extension GateSession {
       return
     }
     guard let kept else { return }
-    let age = clock.unixTime() - kept.obtained
+    let age = clock.time.now.seconds - kept.obtained.seconds
     guard (0..<Int64(kept.admitted.admission.life)).contains(age),
       (try? GateKeyring.derive(for: kept.admitted, in: attestor.surroundings)) != nil
     else { return }
@@ -125,7 +125,7 @@ extension GateSession {
   }
 
   private func fetch(since now: Duration, _ cancellation: Cancellation) {
-    let time = clock.unixTime()
+    let time = clock.time.now
     let result = attestor.fetchAdmission(to: api, cancellation)
     if cancellation.isCancelled { return }
     guard let admitted = result.admitted else {

@@ -4,8 +4,7 @@ import ProofBytes
 
 /// A moment in the form of the field `Date` (RFC 9110, section 5.6.7), such as `Sun, 06 Nov 1994 08:49:37 GMT`.
 struct HTTPDate: Sendable, Hashable {
-  /// Unix seconds.
-  let seconds: Int64
+  let time: UnixTime
 
   private static let months = Array("JanFebMarAprMayJunJulAugSepOctNovDec".utf8)
 
@@ -28,7 +27,7 @@ struct HTTPDate: Sendable, Hashable {
       1...31 ~= day, 1970...9999 ~= year, hour < 24, minute < 60, second <= 60
     else { return nil }
     let days = CalendarDate(year: year, month: month, day: day).daysSince1970
-    seconds = ((days * 24 + hour) * 60 + minute) * 60 + second
+    time = UnixTime(seconds: ((days * 24 + hour) * 60 + minute) * 60 + second)
   }
 
   /// 1 to 12.

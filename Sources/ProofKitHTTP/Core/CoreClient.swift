@@ -2,6 +2,7 @@
 
 internal import CCurl
 internal import ProofKit
+internal import ProofModel
 
 /// Owns one connection of libcurl. One thread at a time sends with it.
 @safe
@@ -81,7 +82,7 @@ final class CoreClient: @unchecked Sendable {
     let body = unsafe Array(UnsafeBufferPointer(start: answer.body, count: answer.body_size))
     return unsafe TransportResponse(
       status: answer.status, body: body,
-      serverTime: answer.server_time < 0 ? nil : answer.server_time,
+      serverTime: answer.server_time < 0 ? nil : UnixTime(seconds: answer.server_time),
       fields: Self.fields(UnsafeRawBufferPointer(start: answer.head, count: answer.head_size)))
   }
 

@@ -40,7 +40,7 @@ enum CoreCompact {
     var compact = pfc_compact()
     compact.kind = subject.kind.rawValue
     compact.account_key = draft.accountKey
-    compact.created = draft.created
+    compact.created = UInt32(clamping: draft.created.seconds)
     compact.event = draft.event
     compact.start = draft.start
     compact.count = draft.count
@@ -135,7 +135,7 @@ enum CoreCompact {
 
   static func judge(_ token: Checked, by rules: CompactToken.Rules) throws(GateRefusal) {
     var core = pfc_compact_rules()
-    core.now = rules.now
+    core.now = rules.now.unsigned
     core.window = rules.window
     core.newest = rules.newest
     core.event = rules.event

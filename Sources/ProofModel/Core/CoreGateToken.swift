@@ -40,14 +40,14 @@ extension CoreGate {
     func refuse(_ field: String, _ value: String, _ allowed: String) -> ProofError {
       .outOfRange(field: field, value: value, allowed: allowed)
     }
-    guard grant.issued > 0 else {
-      throw refuse("time of issue", "0", "Unix seconds from 1")
+    guard grant.issued.seconds > 0 else {
+      throw refuse("time of issue", "\(grant.issued)", "Unix seconds from 1")
     }
-    let (end, overflow) = grant.issued.addingReportingOverflow(GateGrant.lifeMax)
-    guard grant.notAfter >= grant.issued, overflow || grant.notAfter <= end else {
+    let life = grant.notAfter.unsigned.subtractingReportingOverflow(grant.issued.unsigned)
+    guard !life.overflow, life.partialValue <= GateGrant.lifeMax else {
       throw refuse("end", "\(grant.notAfter)", "from the issue to 24 hours later")
     }
-    guard (1...grant.issued).contains(grant.firstSeen) else {
+    guard (1...grant.issued.seconds).contains(grant.firstSeen.seconds) else {
       throw refuse("first sight", "\(grant.firstSeen)", "Unix seconds, 1 to the issue")
     }
     if let code = grant.responseCode {
@@ -86,9 +86,9 @@ extension CoreGate {
         | (grant.isForced ? PFC_GATE_FORCED.rawValue : 0)
       unsafe token.pointee.flags = UInt16(flags)
       unsafe token.pointee.generation = grant.secret.generation
-      unsafe token.pointee.issued = grant.issued
-      unsafe token.pointee.not_after = grant.notAfter
-      unsafe token.pointee.first_seen = grant.firstSeen
+      unsafe token.pointee.issued = grant.issued.unsigned
+      unsafe token.pointee.not_after = grant.notAfter.unsigned
+      unsafe token.pointee.first_seen = grant.firstSeen.unsigned
       unsafe token.pointee.properties = grant.properties
       unsafe grant.gate.storage.copy(to: &token.pointee.gate_id)
       unsafe grant.instance.storage.copy(to: &token.pointee.instance_id)
@@ -121,8 +121,9 @@ extension CoreGate {
       for: GateID(storage: unsafe InlineBytes(tuple: token.pointee.gate_id)),
       instance: InstanceID(storage: unsafe InlineBytes(tuple: token.pointee.instance_id)),
       mode: known(unsafe Mode(rawValue: token.pointee.mode)),
-      issued: unsafe token.pointee.issued, notAfter: unsafe token.pointee.not_after,
-      firstSeen: unsafe token.pointee.first_seen,
+      issued: UnixTime(clamping: unsafe token.pointee.issued),
+      notAfter: UnixTime(clamping: unsafe token.pointee.not_after),
+      firstSeen: UnixTime(clamping: unsafe token.pointee.first_seen),
       secret: GateSecret(core: CoreGateSecret(secret), generation: generation))
     let flags = unsafe UInt32(token.pointee.flags)
     grant.isFailed = flags & PFC_GATE_FAILED.rawValue != 0

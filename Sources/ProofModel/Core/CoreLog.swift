@@ -124,7 +124,7 @@ extension HardwareLogEntry {
     self.init(
       number: number, event: event, verdictNumber: raw.verdict, commandClass: raw.command_class,
       kind: raw.kind, instanceBegins: [raw.who.0, raw.who.1, raw.who.2, raw.who.3],
-      time: raw.epoch, counter: raw.counter,
+      time: raw.epoch == 0 ? nil : UnixTime(clamping: raw.epoch), counter: raw.counter,
       note: event == .note
         ? HardwareLogNote(undone: raw.undone, flags: raw.flags, refused: raw.refused) : nil)
   }

@@ -114,7 +114,7 @@ enum CoreMessage {
     raw.mode = status.mode.rawValue
     raw.slots = UInt8(clamping: status.slotCount)
     raw.slots_used = UInt8(clamping: status.slotsUsed)
-    raw.epoch = status.epoch ?? 0
+    raw.epoch = status.epoch?.unsigned ?? 0
     status.hardware?.storage.copy(to: &raw.hardware_id)
     return Message(
       encoded: .status, unsafe bytes(CoreWire.status) { unsafe pfc_status_encode($0, &raw) })
@@ -275,6 +275,6 @@ extension HardwareStatus {
     self.init(
       mode: known(Mode(rawValue: raw.mode)), hardware: hardware.storage.isZero ? nil : hardware,
       slotCount: Int(raw.slots), slotsUsed: Int(raw.slots_used),
-      epoch: raw.epoch == 0 ? nil : raw.epoch)
+      epoch: raw.epoch == 0 ? nil : UnixTime(clamping: raw.epoch))
   }
 }

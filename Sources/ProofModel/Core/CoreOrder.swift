@@ -8,7 +8,7 @@ enum CoreOrder {
 
   static func sign(_ order: Order, by issuer: CoreIssuer) -> [UInt8] {
     var raw = pfc_order()
-    raw.issued = order.issued
+    raw.issued = order.issued.unsigned
     switch order.action {
     case .epoch(let hardware):
       raw.type = UInt8(PFC_ORDER_EPOCH.rawValue)
@@ -59,6 +59,6 @@ enum CoreOrder {
     default:
       action = .floor(hardware)
     }
-    return known(try? Order(action, issued: raw.issued))
+    return known(try? Order(action, issued: UnixTime(clamping: raw.issued)))
   }
 }

@@ -22,9 +22,9 @@ package struct CoreSlot: Sendable {
   package let generation: UInt32
   /// Generations up to this one are revoked.
   package let revoked: UInt32
-  package let issued: UInt64
-  /// The end of the token, in Unix seconds; nil for never.
-  package let notAfter: UInt64?
+  package let issued: UnixTime
+  /// The end of the token; nil for none.
+  package let notAfter: UnixTime?
   package let tokenDigest: TokenDigest
   /// The verdict on the last accepted command; nil if there was none.
   package let lastVerdict: Verdict?
@@ -60,7 +60,8 @@ package struct CoreSlot: Sendable {
     }
     (issued, notAfter, lastCounter, lastVerdict) = unsafe secret.withPointer { slot in
       unsafe (
-        slot.pointee.issued, slot.pointee.not_after == 0 ? nil : slot.pointee.not_after,
+        UnixTime(clamping: slot.pointee.issued),
+        slot.pointee.not_after == 0 ? nil : UnixTime(clamping: slot.pointee.not_after),
         slot.pointee.last.counter, Verdict(rawValue: slot.pointee.last.verdict)
       )
     }

@@ -135,8 +135,8 @@ enum CoreToken {
     unsafe token.pointee.attempts = grant.attempts
     unsafe token.pointee.uses = grant.uses.rawValue
     unsafe token.pointee.generation = grant.generation
-    unsafe token.pointee.issued = grant.issued
-    unsafe token.pointee.not_after = grant.notAfter ?? 0
+    unsafe token.pointee.issued = grant.issued.unsigned
+    unsafe token.pointee.not_after = grant.notAfter?.unsigned ?? 0
     unsafe grant.hardware.storage.copy(to: &token.pointee.hardware_id)
     unsafe grant.instance.storage.copy(to: &token.pointee.instance_id)
     unsafe grant.secrets.core.withSecrets { secrets in
@@ -162,8 +162,9 @@ enum CoreToken {
       attempts: unsafe token.pointee.attempts,
       uses: Uses(rawValue: unsafe token.pointee.uses),
       generation: unsafe token.pointee.generation,
-      issued: unsafe token.pointee.issued,
-      notAfter: unsafe token.pointee.not_after == 0 ? nil : token.pointee.not_after,
+      issued: UnixTime(clamping: unsafe token.pointee.issued),
+      notAfter: unsafe token.pointee.not_after == 0
+        ? nil : UnixTime(clamping: token.pointee.not_after),
       secrets: HardwareSecrets(
         core: secrets, form: known(unsafe TokenForm(rawValue: token.pointee.form))),
       version: known(unsafe TokenVersion(rawValue: token.pointee.version)),

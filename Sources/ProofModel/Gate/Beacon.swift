@@ -64,18 +64,18 @@ public struct BeaconKey: Sendable {
 
   /// The value of the `Proof-Time` header at one moment.
   ///
-  /// - Parameter now: Unix seconds.
+  /// - Parameter now: The moment.
   /// - Returns: 12 characters.
-  public func header(at now: UInt64) -> String {
-    Base64.encode(CoreGate.beaconMessage(at: now, under: core).span, .url)
+  public func header(at now: UnixTime) -> String {
+    Base64.encode(CoreGate.beaconMessage(at: now.unsigned, under: core).span, .url)
   }
 
   /// The beacons that anchor a token at one moment. Make them once in five minutes, not for each token.
   ///
-  /// - Parameter now: Unix seconds.
+  /// - Parameter now: The moment.
   /// - Returns: Those of the next interval, of this one, and of the two before.
-  public func valid(at now: UInt64) -> ValidBeacons {
-    ValidBeacons(core: CoreBeacons(at: now, under: core))
+  public func valid(at now: UnixTime) -> ValidBeacons {
+    ValidBeacons(core: CoreBeacons(at: now.unsigned, under: core))
   }
 }
 

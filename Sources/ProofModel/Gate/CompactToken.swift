@@ -73,8 +73,8 @@ public struct CompactSubject: Sendable, Hashable {
 public struct CompactDraft: Sendable, Hashable {
   /// The number of the account key behind the subject's account; 0 without an account.
   public var accountKey: UInt8
-  /// Now, in Unix seconds; at least 1.
-  public var created: UInt32
+  /// The present time. The token carries whole seconds, from 1 to 2^32 - 1.
+  public var created: UnixTime
   /// The event's number; 0 for a request.
   public var event: UInt16
   /// A random number of the process, drawn anew after a fork.
@@ -93,7 +93,7 @@ public struct CompactDraft: Sendable, Hashable {
   /// Describes a token.
   ///
   /// - Parameters:
-  ///   - created: Now, in Unix seconds.
+  ///   - created: The present time.
   ///   - start: A random number of the process.
   ///   - count: The number since the start.
   ///   - measured: Seconds since the measurement; 255 for more.
@@ -103,7 +103,7 @@ public struct CompactDraft: Sendable, Hashable {
   ///   - isInErrorState: Whether the app is in an error state.
   ///   - beacon: The newest beacon known.
   public init(
-    created: UInt32, start: UInt32, count: UInt32, measured: UInt8, event: UInt16 = 0,
+    created: UnixTime, start: UInt32, count: UInt32, measured: UInt8, event: UInt16 = 0,
     accountKey: UInt8 = 0, isYoung: Bool = false, isInErrorState: Bool = false,
     beacon: Beacon? = nil
   ) {
@@ -169,8 +169,8 @@ public struct CompactToken: Sendable, Hashable {
   public let handle: GateHandle
   /// The number of the account key; 0 without an account.
   public let accountKey: UInt8
-  /// When it was made, in Unix seconds.
-  public let created: UInt32
+  /// The time when it was made.
+  public let created: UnixTime
   /// The event's number; 0 for a request.
   public let event: UInt16
   /// A random number of the app's process.
@@ -232,7 +232,7 @@ public struct CompactToken: Sendable, Hashable {
     self.kind = kind
     handle = core.handle
     accountKey = core.compact.account_key
-    created = core.compact.created
+    created = UnixTime(clamping: core.compact.created)
     event = core.compact.event
     start = core.compact.start
     count = core.compact.count
@@ -243,8 +243,8 @@ public struct CompactToken: Sendable, Hashable {
 
   /// The rules of a route or of an event.
   public struct Rules: Sendable {
-    /// Unix seconds: the highest time that the node has seen.
-    public var now: UInt64
+    /// The highest time that the node has seen.
+    public var now: UnixTime
     /// Seconds before and after the token's moment.
     public var window: UInt32
     /// The highest count seen for this handle and start; 0 if none is known.
@@ -258,7 +258,7 @@ public struct CompactToken: Sendable, Hashable {
 
     /// Describes the rules.
     public init(
-      now: UInt64, window: UInt32 = CompactToken.window, newest: UInt32 = 0, event: UInt16 = 0,
+      now: UnixTime, window: UInt32 = CompactToken.window, newest: UInt32 = 0, event: UInt16 = 0,
       measuredMax: UInt8 = 255, beacons: ValidBeacons? = nil
     ) {
       self.now = now

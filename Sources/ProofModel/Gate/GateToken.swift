@@ -75,12 +75,12 @@ public struct GateGrant: Sendable {
   public var isFailed = false
   /// Whether an operator decided about this device.
   public var isForced = false
-  /// When it was issued, in Unix seconds.
-  public var issued: UInt64
+  /// The time when it was issued.
+  public var issued: UnixTime
   /// The last second in which it counts.
-  public var notAfter: UInt64
-  /// When the service saw the instance for the first time, in Unix seconds.
-  public var firstSeen: UInt64
+  public var notAfter: UnixTime
+  /// The time when the service saw the instance first.
+  public var firstSeen: UnixTime
   /// Bit n for the property of number n.
   public var properties: UInt32 = 0
   /// The response code; nil for none.
@@ -102,13 +102,13 @@ public struct GateGrant: Sendable {
   ///   - gate: The gate that may open it.
   ///   - instance: The app instance it is about.
   ///   - mode: The mode of the key that the secret was made with.
-  ///   - issued: Unix seconds, at least 1.
-  ///   - notAfter: Unix seconds, from `issued` to 24 hours later.
-  ///   - firstSeen: Unix seconds, 1 to `issued`.
+  ///   - issued: The time of issue, after 1970 began. Fractions of seconds are not written.
+  ///   - notAfter: The last second, from `issued` to 24 hours later.
+  ///   - firstSeen: The time when the service saw the instance first, at most `issued`.
   ///   - secret: Made for this gate and instance.
   public init(
-    for gate: GateID, instance: InstanceID, mode: Mode, issued: UInt64, notAfter: UInt64,
-    firstSeen: UInt64, secret: GateSecret
+    for gate: GateID, instance: InstanceID, mode: Mode, issued: UnixTime, notAfter: UnixTime,
+    firstSeen: UnixTime, secret: GateSecret
   ) {
     self.gate = gate
     self.instance = instance
@@ -203,10 +203,10 @@ public struct GateIdentity: Sendable {
   ///   - keys: One key, or two with different numbers while the gate rotates.
   ///   - issuers: One to four keys whose signatures count. No lock trusts them.
   ///   - mode: Tokens of the other mode are refused.
-  ///   - floor: Tokens issued before this Unix second are superseded; 0 for none.
+  ///   - floor: Tokens issued before are superseded; nil for none.
   /// - Throws: ``ProofError/outOfRange(field:value:allowed:)``.
   public init(
-    id: GateID, keys: [Key], issuers: [IssuerPublicKey], mode: Mode, floor: UInt64 = 0
+    id: GateID, keys: [Key], issuers: [IssuerPublicKey], mode: Mode, floor: UnixTime? = nil
   ) throws(ProofError) {
     guard (1...Self.keyCountMax).contains(keys.count),
       Set(keys.map(\.publicKey.number)).count == keys.count
@@ -222,7 +222,7 @@ public struct GateIdentity: Sendable {
     }
     self.id = id
     publicKeys = keys.map(\.publicKey)
-    core = CoreGate(id: id, keys: keys, issuers: issuers, mode: mode, floor: floor)
+    core = CoreGate(id: id, keys: keys, issuers: issuers, mode: mode, floor: floor?.unsigned ?? 0)
   }
 
   /// Refuses at no public-key work a token that is not for this gate.
@@ -235,11 +235,11 @@ public struct GateIdentity: Sendable {
   ///
   /// - Parameters:
   ///   - bytes: The bytes that a client sent.
-  ///   - now: Unix seconds: the highest time that the node has seen.
+  ///   - now: The highest time that the node has seen.
   /// - Returns: The grant.
   /// - Throws: ``GateRefusal``.
-  public func open(_ bytes: [UInt8], at now: UInt64) throws(GateRefusal) -> GateGrant {
-    try core.open(bytes, at: now)
+  public func open(_ bytes: [UInt8], at now: UnixTime) throws(GateRefusal) -> GateGrant {
+    try core.open(bytes, at: now.unsigned)
   }
 }
 

@@ -26,7 +26,7 @@ extension GateGrant {
       put(responseCode.map { Array($0.utf8) } ?? [UInt8](repeating: 0, count: 10), &bytes)
       put([(isFailed ? 1 : 0) | (isForced ? 2 : 0), mode.rawValue], &bytes)
       put(secret.generation.littleEndianBytes + properties.littleEndianBytes, &bytes)
-      put([issued, notAfter, firstSeen].flatMap(\.littleEndianBytes), &bytes)
+      put([issued, notAfter, firstSeen].flatMap(\.unsigned.littleEndianBytes), &bytes)
       put(issuer?.bytes ?? [UInt8](repeating: 0, count: IssuerID.byteCount), &bytes)
     }
   }
@@ -51,7 +51,9 @@ extension GateGrant {
     let generation = UInt32(number(4))
     guard let secret = try? GateSecret(secret, generation: generation) else { return nil }
     let properties = UInt32(number(4))
-    let (issued, notAfter, firstSeen) = (number(8), number(8), number(8))
+    let issued = UnixTime(clamping: number(8))
+    let notAfter = UnixTime(clamping: number(8))
+    let firstSeen = UnixTime(clamping: number(8))
     self.init(
       for: gate, instance: instance, mode: mode, issued: issued, notAfter: notAfter,
       firstSeen: firstSeen, secret: secret)

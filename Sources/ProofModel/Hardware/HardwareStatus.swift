@@ -11,9 +11,8 @@ public struct HardwareStatus: Sendable, Hashable {
   public let slotCount: Int
   /// The number of these slots that are taken.
   public let slotsUsed: Int
-  /// The earliest time that it can be, in Unix seconds, as far as the hardware knows; nil if it
-  /// knows none.
-  public let epoch: UInt64?
+  /// The earliest time that it can be, as far as the hardware knows; nil if it knows none.
+  public let epoch: UnixTime?
 
   /// Decodes the hardware's answer to ``Message/askForStatus``.
   ///
@@ -23,7 +22,7 @@ public struct HardwareStatus: Sendable, Hashable {
     self = try CoreMessage.status(message.bytes(of: .status))
   }
 
-  init(mode: Mode, hardware: HardwareID?, slotCount: Int, slotsUsed: Int, epoch: UInt64?) {
+  init(mode: Mode, hardware: HardwareID?, slotCount: Int, slotsUsed: Int, epoch: UnixTime?) {
     self.mode = mode
     self.hardware = hardware
     self.slotCount = slotCount

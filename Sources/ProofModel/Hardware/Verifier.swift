@@ -24,18 +24,19 @@ public final class Verifier: Sendable {
   /// - Parameters:
   ///   - keys: The hardware's identity and secret key.
   ///   - platform: Randomness, time and storage.
-  ///   - epoch: The time of provisioning, in Unix seconds. With 0, and a floor of 0, the first
-  ///     signature sets the time to any value.
-  ///   - floor: Tokens issued before are refused, in Unix seconds. When hardware that lost its
-  ///     storage comes back, pass the time of provisioning, so that revoked tokens stay revoked.
+  ///   - epoch: The time of provisioning. With neither epoch nor floor, the first signature sets
+  ///     the time to any value.
+  ///   - floor: Tokens issued before are refused; nil for none. When hardware that lost its storage
+  ///     comes back, pass the time of provisioning, so that revoked tokens stay revoked.
   ///   - counter: The first challenge's counter; higher than any before, if one is known.
   /// - Throws: ``ProofError/storageFailed``.
   public static func provision(
-    _ keys: HardwareKeys, on platform: some Platform, epoch: UInt64 = 0, floor: UInt64 = 0,
-    counter: UInt64 = 0
+    _ keys: HardwareKeys, on platform: some Platform, epoch: UnixTime? = nil,
+    floor: UnixTime? = nil, counter: UInt64 = 0
   ) throws(ProofError) {
     try CoreVerifier.provision(
-      keys.core, platform, epoch: epoch, floor: floor, counter: counter)
+      keys.core, platform, epoch: epoch?.unsigned ?? 0, floor: floor?.unsigned ?? 0,
+      counter: counter)
   }
 
   /// Checks one message and decides.
@@ -71,9 +72,10 @@ public final class Verifier: Sendable {
     try core.withLock { core throws(ProofError) in try core.prepare() }
   }
 
-  /// The earliest time that it can be, in Unix seconds, as far as the hardware knows; nil if it
-  /// knows none.
-  public var epoch: UInt64? { core.withLock { $0.epoch } }
+  /// The earliest time that it can be, as far as the hardware knows; nil if it knows none.
+  public var epoch: UnixTime? {
+    core.withLock { $0.epoch }.map { UnixTime(clamping: $0) }
+  }
 
   /// Public facts.
   public var status: HardwareStatus { core.withLock { $0.status } }

@@ -26,8 +26,9 @@ public struct HardwareLogEntry: Sendable, Hashable {
   public let kind: UInt8
   /// The first four bytes of the instance id; zeros where the event names no instance.
   public let instanceBegins: [UInt8]
-  /// The hardware's time in Unix seconds, low 32 bits: it was at least that late. 0 if it knew none.
-  public let time: UInt32
+  /// The hardware's time, whose seconds have 32 bits there: it was at least that late. Nil if it
+  /// knew none.
+  public let time: UnixTime?
   /// Low 32 bits of the counter of the command's challenge, or of the next challenge.
   public let counter: UInt32
   /// The content of a note; nil in other entries.

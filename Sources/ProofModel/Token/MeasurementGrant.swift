@@ -38,10 +38,10 @@ public struct MeasurementGrant: Sendable {
   public let uses: Uses
   /// The configuration's generation.
   public let generation: UInt32
-  /// The time when it was issued, in Unix seconds.
-  public let issued: UInt64
-  /// The time when it ends, in Unix seconds; nil for never.
-  public let notAfter: UInt64?
+  /// The time when it was issued.
+  public let issued: UnixTime
+  /// The last second in which it counts; nil for no end.
+  public let notAfter: UnixTime?
   /// The secrets that app and hardware share.
   public let secrets: HardwareSecrets
   /// The version of the token.
@@ -70,8 +70,8 @@ public struct MeasurementGrant: Sendable {
   ///   - attempts: At least one.
   ///   - uses: At least one.
   ///   - generation: The configuration's generation, 1 to 2^32 - 2.
-  ///   - issued: Unix seconds, at least 1.
-  ///   - notAfter: Unix seconds, not before `issued`; nil for never.
+  ///   - issued: The time of issue, after 1970 began; a fraction of a second is not written.
+  ///   - notAfter: The last second, not before `issued`; nil for no end.
   ///   - secrets: The secrets made for this hardware.
   ///   - version: The version of the token; two only for hardware that knows it.
   ///   - base: The generation of the present pair in the same fetch; nil for `generation`.
@@ -85,7 +85,7 @@ public struct MeasurementGrant: Sendable {
   public init(
     for hardware: HardwareID, instance: InstanceID, mode: Mode,
     integrityClasses: CommandClasses, deviceClasses: CommandClasses = [], attempts: UInt16,
-    uses: Uses, generation: UInt32, issued: UInt64, notAfter: UInt64? = nil,
+    uses: Uses, generation: UInt32, issued: UnixTime, notAfter: UnixTime? = nil,
     secrets: HardwareSecrets, version: TokenVersion = .one, base: UInt32? = nil,
     isUpcoming: Bool = false, ratchet: RatchetPolicy? = nil, demandsSealing: Bool = false
   ) throws(ProofError) {
@@ -118,8 +118,8 @@ public struct MeasurementGrant: Sendable {
       throw .outOfRange(
         field: "generation", value: "\(generation)", allowed: "1 to 4294967294")
     }
-    guard issued > 0 else {
-      throw .outOfRange(field: "time of issue", value: "0", allowed: "Unix seconds from 1")
+    guard issued.seconds > 0 else {
+      throw .outOfRange(field: "time of issue", value: "\(issued)", allowed: "Unix seconds from 1")
     }
     if let notAfter, notAfter < issued {
       throw .outOfRange(
@@ -144,7 +144,7 @@ public struct MeasurementGrant: Sendable {
   init(
     unchecked hardware: HardwareID, instance: InstanceID, mode: Mode,
     integrityClasses: CommandClasses, deviceClasses: CommandClasses, attempts: UInt16,
-    uses: Uses, generation: UInt32, issued: UInt64, notAfter: UInt64?,
+    uses: Uses, generation: UInt32, issued: UnixTime, notAfter: UnixTime?,
     secrets: HardwareSecrets, version: TokenVersion, base: UInt32, isUpcoming: Bool,
     ratchet: RatchetPolicy?, demandsSealing: Bool, issuer: IssuerID?
   ) {

@@ -20,18 +20,18 @@ public struct Order: Sendable, Hashable {
 
   /// The action that the hardware takes.
   public let action: Action
-  /// The time of issue, in Unix seconds. Every order says that it is at least this late.
-  public let issued: UInt64
+  /// The time of issue. Every order says that it is at least this late.
+  public let issued: UnixTime
 
   /// Checks and takes an order.
   ///
   /// - Parameters:
   ///   - action: The action that the hardware takes. A generation is 1 to 2^32 - 2.
-  ///   - issued: Unix seconds, at least 1.
+  ///   - issued: The time of issue, after 1970 began; a fraction of a second is not written.
   /// - Throws: ``ProofError/outOfRange(field:value:allowed:)``.
-  public init(_ action: Action, issued: UInt64) throws(ProofError) {
-    guard issued > 0 else {
-      throw .outOfRange(field: "time of issue", value: "0", allowed: "Unix seconds from 1")
+  public init(_ action: Action, issued: UnixTime) throws(ProofError) {
+    guard issued.seconds > 0 else {
+      throw .outOfRange(field: "time of issue", value: "\(issued)", allowed: "Unix seconds from 1")
     }
     if case .revoke(_, let generation?, _) = action, generation == 0 || generation == .max {
       throw .outOfRange(

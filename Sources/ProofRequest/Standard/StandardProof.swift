@@ -6,10 +6,10 @@ public import ProofModel
 public struct StandardProof: Sendable {
   /// The name of the key that the request claims to be signed with.
   public var keyID: String { read.keyID }
-  /// Unix time in seconds, by the clock of the app.
-  public var created: Int64 { read.parameters.created }
-  /// Unix time in seconds after which the signer wants the proof to be refused.
-  public var expires: Int64? { read.parameters.expires }
+  /// The time when it was made, by the clock of the app.
+  public var created: UnixTime { UnixTime(seconds: read.parameters.created) }
+  /// The time after which the signer wants the proof to be refused.
+  public var expires: UnixTime? { read.parameters.expires.map { UnixTime(seconds: $0) } }
   /// The text that makes the proof single use.
   public var nonce: String { read.nonce }
   /// The digest of the body that the proof covers; nil for a request without one.
@@ -51,10 +51,10 @@ public struct StandardProof: Sendable {
 public struct InstallationProof: Sendable {
   /// The name of the key that the request claims to be signed with.
   public var keyID: String { read.keyID }
-  /// Unix time in seconds, by the clock of the app.
-  public var created: Int64 { read.parameters.created }
-  /// Unix time in seconds after which the signer wants the proof to be refused.
-  public var expires: Int64? { read.parameters.expires }
+  /// The time when it was made, by the clock of the app.
+  public var created: UnixTime { UnixTime(seconds: read.parameters.created) }
+  /// The time after which the signer wants the proof to be refused.
+  public var expires: UnixTime? { read.parameters.expires.map { UnixTime(seconds: $0) } }
   /// The text that makes the proof single use.
   public var nonce: String { read.nonce }
   /// The digest of the body that the proof covers; nil for a request without one.

@@ -12,12 +12,12 @@ extension StandardForm {
   ///   - body: The digest of the body; nil only for `GET` and `HEAD` without a body.
   ///   - key: The 32 bytes that `GateKeys.withRequestKey` lends.
   ///   - keyID: The name of the key: the handle of the installation.
-  ///   - created: Unix time in seconds.
+  ///   - created: The present time. The signature carries whole seconds.
   ///   - nonce: A text that this key never signs again; at most 128 characters of printable ASCII.
   /// - Throws: ``RequestRefusal``, if a verifier would refuse the request.
   public func sign(
     _ head: inout RequestHead, body: ContentDigest?, with key: RawSpan, keyID: String,
-    created: Int64, nonce: String
+    created: UnixTime, nonce: String
   ) throws(RequestRefusal) {
     let draft = try SignatureDraft(
       of: self, head, body, SignatureDraft.Parameters(.hmac, keyID, created, nonce))
@@ -32,12 +32,13 @@ extension StandardForm {
   ///   - head: The request as it will be sent.
   ///   - body: The digest of the body; nil only for `GET` and `HEAD` without a body.
   ///   - keyID: A name by which the verifier finds the key.
-  ///   - created: Unix time in seconds.
+  ///   - created: The present time. The signature carries whole seconds.
   ///   - nonce: A text that this key never signs again; at most 128 characters of printable ASCII.
   ///   - signature: Signs the message with ES256; `InstallationKey.signature(of:)` does.
   /// - Throws: The error of `signature`, or ``RequestRefusal``.
   public func sign(
-    _ head: inout RequestHead, body: ContentDigest?, keyID: String, created: Int64, nonce: String,
+    _ head: inout RequestHead, body: ContentDigest?, keyID: String, created: UnixTime,
+    nonce: String,
     byInstallation signature: (_ message: [UInt8]) throws -> InstallationSignature
   ) throws {
     let draft = try SignatureDraft(
@@ -56,10 +57,10 @@ struct SignatureDraft {
     let created: Int64
     let nonce: String
 
-    init(_ kind: SignatureKind, _ keyID: String, _ created: Int64, _ nonce: String) {
+    init(_ kind: SignatureKind, _ keyID: String, _ created: UnixTime, _ nonce: String) {
       self.kind = kind
       self.keyID = keyID
-      self.created = created
+      self.created = created.seconds
       self.nonce = nonce
     }
 

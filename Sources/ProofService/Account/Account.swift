@@ -99,11 +99,11 @@ public final class Account: Sendable {
   /// - Throws: ``ServiceError/accountThere(_:)``, ``ServiceError/invalid(_:value:allowed:)``.
   public static func create(
     _ name: String, in store: any Store, lockedBy lock: borrowing AccountLock, url: String,
-    clock: JOSEClock = .system
+    clock: UnixClock = .system
   ) throws(ServiceError) -> (account: Account, managementToken: String) {
     try check(name)
     let url = try ServiceURL.checked(url)
-    let now = clock.now.seconds
+    let now = clock.now
     let accountKey = try ServiceError.ofJOSE { () throws(JOSEError) in
       try JOSESecret.random(count: CoreSodium.keyByteCount)
     }

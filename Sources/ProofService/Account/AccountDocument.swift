@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ProofJOSE
+public import ProofModel
 
 /// The account's own documents: rows of the table `account`.
 enum AccountDocument: String, CaseIterable {
@@ -108,8 +109,8 @@ public struct ConfigurationSettings: Sendable, Hashable {
   public var regions: [String: RegionAddresses] = [:]
   /// Pins of the service itself; empty if it is not pinned.
   public var servicePins: [String]
-  /// The time when it was last changed, in Unix seconds.
-  public var changed: Int64
+  /// The time when it was last changed.
+  public var changed: UnixTime
   /// The statements that lead apps from the account's first key to the present one; see SERVICE.md,
   /// section 6.
   public internal(set) var handovers: [String] = []
@@ -127,7 +128,7 @@ public struct ConfigurationSettings: Sendable, Hashable {
   }
 
   init(
-    serial: UInt32, forcedPinsSerial: UInt32, url: String, servicePins: [String], changed: Int64
+    serial: UInt32, forcedPinsSerial: UInt32, url: String, servicePins: [String], changed: UnixTime
   ) {
     self.serial = serial
     self.forcedPinsSerial = forcedPinsSerial
@@ -140,7 +141,7 @@ public struct ConfigurationSettings: Sendable, Hashable {
     guard let serial = fields.integer("serial").flatMap(UInt32.init(exactly:)),
       let forced = fields.integer("forcedPinsSerial").flatMap(UInt32.init(exactly:)),
       let url = fields.text("url"), let pins = fields.texts("servicePins"),
-      let changed = fields.integer("changed")
+      let changed = fields.time("changed")
     else { return nil }
     self.init(
       serial: serial, forcedPinsSerial: forced, url: url, servicePins: pins, changed: changed)

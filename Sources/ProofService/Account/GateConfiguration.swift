@@ -19,7 +19,7 @@ enum GateConfiguration {
 
   static func claims(
     _ open: OpenGate, account: Account, _ snapshot: Snapshot, events: [EventRange],
-    challenges: [NamedChallenge], risks: [NamedRisk], at now: Int64
+    challenges: [NamedChallenge], risks: [NamedRisk], at now: UnixTime
   ) throws(ServiceError) -> JSONObject {
     let gate = open.gate
     let vault = account.vault

@@ -48,8 +48,8 @@ public struct ManagementTokenEntry: Sendable, Hashable {
   public var name: String
   /// The verbs that it covers.
   public var role: ManagementRole
-  /// The time when it was drawn, in Unix seconds; nil if an earlier version made the account.
-  public var added: Int64?
+  /// The time when it was drawn; nil if an earlier version made the account.
+  public var added: UnixTime?
   /// The one gate whose configuration it fetches; nil for a token of the management API.
   public var gate: String?
   let hash: [UInt8]
@@ -70,7 +70,7 @@ enum ManagementToken {
   static let ownerName = "owner"
 
   static func fresh(
-    _ name: String, _ role: ManagementRole, at time: Int64
+    _ name: String, _ role: ManagementRole, at time: UnixTime
   ) -> (text: String, entry: ManagementTokenEntry) {
     let text = Base64.encode(RandomSource.bytes(32), .url)
     let hash = CoreSodium.hash(label, Array(text.utf8))
@@ -102,7 +102,7 @@ struct ManagementTokens: Sendable, Hashable, DocumentValue {
       else { return nil }
       entries.append(
         ManagementTokenEntry(
-          name: name, role: role, added: object.integer("added"), gate: object.text("gate"),
+          name: name, role: role, added: object.time("added"), gate: object.text("gate"),
           hash: hash))
     }
   }

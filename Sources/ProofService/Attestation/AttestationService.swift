@@ -21,7 +21,7 @@ public final class AttestationService: HTTPHandler {
   public let account: Account
   /// The counters since the start.
   public let metrics = ServiceMetrics()
-  let clock: JOSEClock
+  let clock: UnixClock
   let log: @Sendable (Event) -> Void
   let logsReports: Bool
   let noteGrant: @Sendable (GateGrant) -> Void
@@ -37,8 +37,8 @@ public final class AttestationService: HTTPHandler {
   let noise = SaltNoise()
   /// Seconds for which configurations and key sets are answered while the storage is away.
   let grace: Int64
-  /// The account as the storage last answered it, and when, in Unix seconds.
-  private let last = CoreLock<(snapshot: Snapshot, time: Int64)?>(nil)
+  /// The account as the storage last answered it, and when.
+  private let last = CoreLock<(snapshot: Snapshot, time: UnixTime)?>(nil)
   /// Whether the clocks agreed when they were last compared.
   private let clockAgreed = CoreLock(true)
   /// Failures of the storage since it last served.
@@ -58,7 +58,7 @@ public final class AttestationService: HTTPHandler {
   ///   - logsReports: Whether `log` takes each report, too.
   ///   - log: Takes completed actions, on several threads.
   public init(
-    account: Account, clock: JOSEClock = .system,
+    account: Account, clock: UnixClock = .system,
     tpmAuthorities: TPMAuthorities? = nil, grace: Int64 = 0,
     noteGrant: @escaping @Sendable (GateGrant) -> Void = { _ in },
     logsReports: Bool = true, log: @escaping @Sendable (Event) -> Void = { _ in }
@@ -136,7 +136,7 @@ public final class AttestationService: HTTPHandler {
   }
 
   func snapshot() throws(Refusal) -> Snapshot {
-    let now = clock.now.seconds
+    let now = clock.now
     let snapshot = try stored { () throws(ServiceError) in try account.snapshot() }
     if grace > 0 { last.withLock { $0 = (snapshot, now) } }
     return snapshot
@@ -147,8 +147,8 @@ public final class AttestationService: HTTPHandler {
     do throws(Refusal) {
       return try snapshot()
     } catch {
-      let now = clock.now.seconds
-      guard grace > 0, let last = last.withLock({ $0 }), (0...grace).contains(now - last.time)
+      let now = clock.now
+      guard grace > 0, let last = last.withLock({ $0 }), 0...grace ~= Int64(now - last.time)
       else { throw error }
       return last.snapshot
     }
@@ -171,7 +171,7 @@ public final class AttestationService: HTTPHandler {
 
   /// Refuses if this machine's clock and the store's differ by too much.
   func requireRightClock() throws(Refusal) {
-    let now = clock.now.seconds
+    let now = clock.now
     let agrees = try store { (store) throws(StoreError) in
       try watch.agrees(with: store, at: now)
     }

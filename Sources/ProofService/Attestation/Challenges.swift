@@ -37,7 +37,7 @@ extension AttestationService {
     let generation = min(try highestGeneration(of: asker, known), .max - 2) + 1
     let policy = snapshot.policy
     let terms = SaltTerms(
-      asker, expiry: now.seconds + Int64(policy.saltLifetime), generation: generation,
+      asker, expiry: now.whole + policy.saltLifetime, generation: generation,
       policy: policy.measurement, limitLog2: UInt8(policy.limitLog2), withheld: question.withheld,
       sources: snapshot.sources(
         for: question.purpose, build.build, withheld: question.withheld))
@@ -48,7 +48,7 @@ extension AttestationService {
     }
     let challenge = AttestationChallenge(
       draft, lifetime: UInt16(policy.saltLifetime), configSerial: snapshot.configuration.serial,
-      key: keyDemand(of: question, known, policy, salt, snapshot.saltKeys.active, at: now.seconds))
+      key: keyDemand(of: question, known, policy, salt, snapshot.saltKeys.active, at: now))
     if let known { recentDevices.keep(known) }
     metrics.count(.challenges)
     return Self.binary(challenge.bytes)
@@ -99,7 +99,7 @@ final class Sweeper: Sendable {
 
   /// - Returns: The number of devices that were dropped.
   func sweep(
-    _ store: any Store, under policy: Policy, at own: Int64, _ watch: ClockWatch
+    _ store: any Store, under policy: Policy, at own: UnixTime, _ watch: ClockWatch
   ) throws(StoreError) -> Int {
     let dropsMarks = marks.isDue(at: own)
     let dropsDevices = policy.deviceRetention > 0 && devices.isDue(at: own)

@@ -19,14 +19,14 @@ final class ClockWatch: Sendable {
   var clockAhead: Int64? { ahead.withLock { $0 } }
 
   /// The store's time, compared with this machine's.
-  func sharedTime(of store: any Store, at own: Int64) throws(StoreError) -> Int64? {
+  func sharedTime(of store: any Store, at own: UnixTime) throws(StoreError) -> UnixTime? {
     let shared = try store.sharedTime()
-    ahead.withLock { $0 = shared.map { own - $0 } }
+    ahead.withLock { $0 = shared.map { Int64(own - $0) } }
     return shared
   }
 
   /// Whether the clocks agree. Compares them at most once in ten seconds, and at once when this machine's jumped.
-  func agrees(with store: any Store, at own: Int64) throws(StoreError) -> Bool {
+  func agrees(with store: any Store, at own: UnixTime) throws(StoreError) -> Bool {
     if next.isDue(at: own) { _ = try sharedTime(of: store, at: own) }
     return (clockAhead?.magnitude ?? 0) <= Self.differenceMax.magnitude
   }
@@ -34,16 +34,16 @@ final class ClockWatch: Sendable {
 
 /// A time that comes again and again.
 final class DueTime: Sendable {
-  private let next = CoreLock<Int64>(.min)
+  private let next = CoreLock<UnixTime?>(nil)
   private let seconds: Int64
 
   init(every seconds: Int64) { self.seconds = seconds }
 
   /// Whether it has come. Only one of several threads is told so.
-  func isDue(at now: Int64) -> Bool {
+  func isDue(at now: UnixTime) -> Bool {
     next.withLock { next in
       // A clock that was set back does not end it.
-      guard now >= next || now < next - seconds else { return false }
+      if let due = next, due - seconds <= now, now < due { return false }
       next = now + seconds
       return true
     }

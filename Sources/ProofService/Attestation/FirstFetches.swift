@@ -11,7 +11,7 @@ internal import ProofModel
 final class FirstFetches: Sendable {
   /// The count of one build in one hour.
   private struct Hour {
-    var start: Int64
+    var start: UnixTime
     var count = 0
   }
 
@@ -46,7 +46,7 @@ final class FirstFetches: Sendable {
   /// Counts a first fetch of a build.
   ///
   /// - Returns: Whether it is the one that reaches the alarm in this hour.
-  func count(_ build: KeyID, alarm: Int, at now: Int64) -> Bool {
+  func count(_ build: KeyID, alarm: Int, at now: UnixTime) -> Bool {
     state.withLock { state in
       state.totals[build, default: 0] += 1
       var hour = state.hours[build] ?? Hour(start: now)
@@ -80,7 +80,7 @@ extension AttestationService {
   func takeFirstFetch(of build: SDKBuild, from peer: String, _ policy: Policy) throws(Refusal) {
     try firstFetch(from: peer, policy, isTaken: true)
     metrics.count(.firstFetches)
-    if firstFetches.count(build.id, alarm: policy.firstFetchAlarm, at: clock.now.seconds) {
+    if firstFetches.count(build.id, alarm: policy.firstFetchAlarm, at: clock.now) {
       metrics.count(.firstFetchAlarms)
       log(
         Event(

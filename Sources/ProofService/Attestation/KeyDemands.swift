@@ -10,7 +10,7 @@ extension AttestationService {
   /// the device has not shown evidence before.
   func keyDemand(
     of question: AttestationQuestion, _ known: DeviceRow?, _ policy: Policy, _ salt: Salt,
-    _ saltKey: SaltKey, at now: Int64
+    _ saltKey: SaltKey, at now: UnixTime
   ) -> KeyDemand? {
     guard question.hasKey else { return nil }
     guard policy.installationKey == .hardware, let tpmAuthorities else { return .nothing }

@@ -61,12 +61,12 @@ struct Predictions {
 
   init(
     of report: AttestationReport, _ judgement: Judgement, under snapshot: Snapshot,
-    _ terms: SaltTerms, with key: MeasurementProofKey, at now: Int64
+    _ terms: SaltTerms, with key: MeasurementProofKey, at now: UnixTime
   ) {
     let base = terms.generation
     guard Self.reserved(from: base) > base else { return }
     let upcoming = snapshot.registrations.values.filter { registration in
-      registration.prediction != nil && (registration.expiry ?? .max) > now
+      registration.prediction != nil && (registration.expiry ?? .last) > now
     }.sorted { ($0.added, $0.key) > ($1.added, $1.key) }
     let builds = upcoming.filter { $0.prediction?.updates != nil && $0.digest != judgement.app }
     let own = builds.first { $0.prediction?.updates == judgement.app }

@@ -9,7 +9,7 @@ internal import ProofModel
 struct ReportSpending {
   let desk: ReportDesk
   /// The salt's end, as its MAC proves it.
-  let expiry: Int64
+  let expiry: UnixTime
   /// SHA-256 of the whole report.
   let digest: Digest
 
@@ -45,7 +45,7 @@ struct ReportSpending {
   ) -> ReportStep {
     let bytes = answer.bytes(with: desk.key)
     let use = SaltUse(
-      of: salt, by: device, expiring: expiry, at: desk.now.seconds, report: digest,
+      of: salt, by: device, expiring: expiry, at: desk.now, report: digest,
       answer: service.account.vault.seal(bytes.span, for: place),
       revision: desk.snapshot.revision, sighting: sighting)
     return .waits(
@@ -53,7 +53,7 @@ struct ReportSpending {
         let outcome = try service.stored { () throws(StoreError) in try outcome.get() }
         if outcome == .used {
           noting()
-          service.sweep(under: desk.snapshot.policy, at: desk.now.seconds)
+          service.sweep(under: desk.snapshot.policy, at: desk.now)
         }
         return try end(outcome, bytes)
       })
@@ -113,7 +113,7 @@ struct ReportWait: Sendable {
 
 extension AttestationService {
   /// Drops what has expired. The report that caused it is answered whether or not that succeeds.
-  fileprivate func sweep(under policy: Policy, at now: Int64) {
+  fileprivate func sweep(under policy: Policy, at now: UnixTime) {
     do {
       let dropped = try sweeper.sweep(account.store, under: policy, at: now, watch)
       metrics.count(.devicesDropped, by: dropped)

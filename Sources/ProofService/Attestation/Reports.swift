@@ -40,7 +40,7 @@ extension AttestationService {
     while course.judgements < Self.judgementsMax {
       course.judgements += 1
       // The salt is not authenticated yet. If it proves to be in force, its expiry is this one.
-      let place = SaltFields(course.head.salt.bytes)?.expiry(nearest: clock.now.seconds)
+      let place = SaltFields(course.head.salt.bytes)?.expiry(nearest: clock.now)
         .map { SaltPlace(course.head.salt, expiring: $0) }
       let (snapshot, seen) = try glance(at: course.head.device, and: place)
       try course.limit(self, snapshot)
@@ -161,12 +161,12 @@ struct ReportDesk {
     let terms = SaltTerms(
       of: head.salt, from: asker, above: try service.highestGeneration(of: asker, known),
       sources: { snapshot.sources(for: head.purpose, build, withheld: $0) },
-      under: snapshot.saltKeys, account: head.account, at: now.seconds)
+      under: snapshot.saltKeys, account: head.account, at: now)
     guard let terms else {
       if !isRecent { service.metrics.count(.unknownSalts) }
       return .ended(stale())
     }
-    guard terms.expiry > now.seconds, terms.expiry <= now.seconds + SaltTerms.longestLife else {
+    guard terms.expiry.seconds > now.seconds, terms.expiry <= now + SaltTerms.longestLife else {
       return .ended(stale())
     }
     let spending = ReportSpending(
@@ -259,10 +259,10 @@ struct ReportWork {
     var deviceNote = desk.known.flatMap { DeviceNote($0.note) }
     let keySeen = InstallationKeySighting(
       report.key, isProved: isKeyProved, known: deviceNote?.key,
-      under: snapshot.policy.installationKey, at: now.seconds)
+      under: snapshot.policy.installationKey, at: now)
     let judgement = Judgement(
       of: report, build: desk.build, note: deviceNote, key: keySeen, under: snapshot,
-      at: now.seconds)
+      at: now)
     let code = responseCode(judgement)
     let minter = TokenMinter(
       work: self, judgement: judgement, code: code,
@@ -286,7 +286,7 @@ struct ReportWork {
     if deviceNote == nil { deviceNote = DeviceNote() }
     deviceNote!.note(
       report, judgement, key: keySeen, code: code, peer: snapshot.policy.tracksAddress ? peer : nil,
-      at: now.seconds)
+      at: now)
     if let handle, let api = snapshot.apis[report.subject.name.lowercased()], let gate = api.gate {
       deviceNote!.note(handle, at: gate, of: snapshot.gates.keys)
     }

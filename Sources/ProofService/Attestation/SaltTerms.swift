@@ -21,8 +21,8 @@ struct SaltTerms: Hashable {
   }
 
   let asker: Asker
-  /// The salt's end, in Unix seconds.
-  let expiry: Int64
+  /// The salt's end.
+  let expiry: UnixTime
   let generation: UInt32
   let policy: MeasurementPolicy
   let limitLog2: UInt8
@@ -53,10 +53,10 @@ struct SaltTerms: Hashable {
   ///   - sources: The sources that are asked of an app that withholds facts.
   ///   - keys: The account's keys of salts.
   ///   - account: The account's name.
-  ///   - now: The time in Unix seconds. It completes the expiry, which the MAC covers in full.
+  ///   - now: The time. It completes the expiry, which the MAC covers in full.
   init?(
     of salt: Salt, from asker: Asker, above before: UInt32,
-    sources: (CollectionMode) -> [Source], under keys: SaltKeys, account: String, at now: Int64
+    sources: (CollectionMode) -> [Source], under keys: SaltKeys, account: String, at now: UnixTime
   ) {
     let bytes = salt.bytes
     guard let fields = SaltFields(bytes), let key = keys[fields.epoch],
@@ -75,7 +75,8 @@ struct SaltTerms: Hashable {
   }
 
   init(
-    _ asker: Asker, expiry: Int64, generation: UInt32, policy: MeasurementPolicy, limitLog2: UInt8,
+    _ asker: Asker, expiry: UnixTime, generation: UInt32, policy: MeasurementPolicy,
+    limitLog2: UInt8,
     withheld: CollectionMode, sources: [Source]
   ) {
     self.asker = asker
@@ -105,7 +106,7 @@ struct SaltTerms: Hashable {
     bytes.append(asker.purpose.rawValue)
     bytes.append(asker.gate == nil ? 0 : 1)
     asker.gate?.append(to: &bytes)
-    bytes += expiry.littleEndianBytes
+    bytes += expiry.seconds.littleEndianBytes
     bytes += generation.littleEndianBytes
     bytes.append(UInt8(sources.count))
     for source in sources {
@@ -140,7 +141,7 @@ struct SaltFields: Hashable {
   let noise: UInt16
 
   init(_ terms: SaltTerms, epoch: UInt8, noise: UInt16) {
-    expiry = UInt64(bitPattern: terms.expiry) % (1 << Self.expiryBits)
+    expiry = UInt64(bitPattern: terms.expiry.seconds) % (1 << Self.expiryBits)
     generation = UInt64(terms.generation) % (1 << Self.generationBits)
     self.epoch = epoch
     policy = terms.policy
@@ -186,8 +187,8 @@ struct SaltFields: Hashable {
   }
 
   /// The full expiry nearest to a time; nil if it is before the epoch.
-  func expiry(nearest now: Int64) -> Int64? {
-    Self.completed(expiry, Self.expiryBits, nearest: now)
+  func expiry(nearest now: UnixTime) -> UnixTime? {
+    Self.completed(expiry, Self.expiryBits, nearest: now.seconds).map { UnixTime(seconds: $0) }
   }
 
   /// The full generation nearest to the one that would be next; nil if it is not a generation.

@@ -56,16 +56,16 @@ public final class TPMAuthorities {
   /// - Parameters:
   ///   - secret: The content of the credential.
   ///   - endorsement: The TPM's certificate, and the key.
-  ///   - now: Unix seconds.
+  ///   - now: The time.
   /// - Returns: The credential; nil if no authority of these vouches for the certificate at that time.
   func credential(
-    holding secret: CredentialSecret, for endorsement: Endorsement, at now: Int64
+    holding secret: CredentialSecret, for endorsement: Endorsement, at now: UnixTime
   ) -> KeyCredential? {
     var object = [UInt8](repeating: 0, count: Int(PFJ_TPM_CREDENTIAL_BYTES))
     var seed = [UInt8](repeating: 0, count: Int(PFJ_TPM_SEED_BYTES))
     let result = unsafe pfj_tpm_credential(
       &object, &seed, secret.bytes, TPMKeyName.bytes(of: endorsement.point),
-      endorsement.certificate, endorsement.certificate.count, pointer, now)
+      endorsement.certificate, endorsement.certificate.count, pointer, now.seconds)
     return result == PFJ_OK ? KeyCredential(object: object, seed: seed) : nil
   }
 }

@@ -11,20 +11,20 @@ public import ProofModel
 public struct Management: Sendable {
   /// The account.
   public let account: Account
-  let clock: JOSEClock
+  let clock: UnixClock
 
   /// Makes the management of an account.
   ///
   /// - Parameters:
   ///   - account: The account.
   ///   - clock: Gives the time of changes.
-  public init(_ account: Account, clock: JOSEClock = .system) {
+  public init(_ account: Account, clock: UnixClock = .system) {
     self.account = account
     self.clock = clock
   }
 
   var store: any Store { account.store }
-  var now: Int64 { clock.now.seconds }
+  var now: UnixTime { clock.now.whole }
 
   // MARK: Secrets
 

@@ -9,10 +9,10 @@ public import ProofModel
 public struct DeviceSummary: Sendable {
   /// The device.
   public var device: InstanceID
-  /// The time when it was first seen, in Unix seconds.
-  public var firstSeen: Int64
-  /// The time when it was last seen, in Unix seconds.
-  public var lastSeen: Int64
+  /// The time when it was first seen.
+  public var firstSeen: UnixTime
+  /// The time when it was last seen.
+  public var lastSeen: UnixTime
   /// The highest generation of a measurement.
   public var generation: UInt32
   /// The findings of its last report.

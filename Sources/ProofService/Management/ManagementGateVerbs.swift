@@ -173,7 +173,7 @@ extension GateSettings {
   fileprivate init(_ arguments: inout ManagementArguments) throws(ServiceError) {
     self.init()
     life = try arguments.integer("life")
-    floor = try arguments.integer("floor").map(Int64.init)
+    floor = try arguments.integer("floor").map { UnixTime(clamping: $0) }
     if let word = try arguments.optionalText("form") {
       guard let form = GateAdmission.Form(word: word) else {
         throw .invalid(

@@ -176,8 +176,8 @@ extension Management {
 public struct GateSettings: Sendable, Hashable {
   /// How many seconds gate tokens live, 60 to 86,400.
   public var life: Int?
-  /// Gate tokens issued before this Unix second are superseded; 0 for none.
-  public var floor: Int64?
+  /// Gate tokens issued before this second are superseded; 0 for none.
+  public var floor: UnixTime?
   /// The form of request proofs.
   public var form: GateAdmission.Form?
   /// How many seconds old a measurement may be that a proof rests on, 0 to 10.

@@ -115,7 +115,7 @@ extension Management {
   }
 
   static func checkEnd(
-    _ end: Int64?, of id: String, at now: Int64, atOnce: Bool
+    _ end: UnixTime?, of id: String, at now: UnixTime, atOnce: Bool
   ) throws(ServiceError) {
     guard let end, end > now, !atOnce else { return }
     throw .outOfTurn(

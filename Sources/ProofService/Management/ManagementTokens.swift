@@ -76,7 +76,7 @@ extension Management {
     }
     if let end = check.claims.seconds("exp") {
       // Compare it as it came: a stranger's number may exceed every integer type.
-      check.isExpired = !(end > Double(now))
+      check.isExpired = !(end > Double(now.seconds))
       if check.isAuthentic, check.isExpired { check.problem = "The token has expired." }
     } else if check.isAuthentic {
       check.isExpired = true
@@ -199,7 +199,7 @@ extension Management {
     }
     guard let key = snapshot.key(of: api) else { throw .damaged("key of the API “\(host)”") }
     let policy = snapshot.policy
-    var claims = Claims(expiry: UnixTime(seconds: now + Int64(policy.tokenLifetime)))
+    var claims = Claims(expiry: now + policy.tokenLifetime)
     claims = try ServiceError.ofJOSE { () throws(JOSEError) in
       claims.instance = InstanceID.random().bytes
       if let boundText { claims.binding = try Claims.Binding(to: boundText) }

@@ -12,7 +12,7 @@ struct DeviceNote: Sendable {
   /// One machine that the device was seen on.
   struct Machine: Sendable, Hashable {
     var sight: MachineSight
-    var lastSeen: Int64
+    var lastSeen: UnixTime
   }
 
   /// The most machines that are noted: four, each as four collection modes show it, so that reports
@@ -27,8 +27,8 @@ struct DeviceNote: Sendable {
   private(set) var machines: [Machine] = []
   /// The installation's key; nil until it has shown one.
   var key: InstallationKeyNote?
-  /// The time of the latest report that told of a copy, in Unix seconds; nil for none.
-  private(set) var copyReported: Int64?
+  /// The time of the latest report that told of a copy; nil for none.
+  private(set) var copyReported: UnixTime?
   /// The newest handle of the installation at each gate, by the gate's name: an operator finds the device of a
   /// handle in a gate's log.
   private var handles = JSONObject()
@@ -79,7 +79,7 @@ struct DeviceNote: Sendable {
       } else if node.kind == .object, index.string(at: name, is: "handles", in: text) {
         handles = Self.object(node, text) ?? JSONObject()
       } else if node.kind == .number, index.string(at: name, is: "copy", in: text) {
-        copyReported = Int64(index.spelling(at: value, in: text))
+        copyReported = UnixTime(text: index.spelling(at: value, in: text))
       }
     }
     guard hasMachines else { return nil }
@@ -92,7 +92,7 @@ struct DeviceNote: Sendable {
   }
 
   /// Whether another machine with the same storage secret was seen recently.
-  func isActiveElsewhere(than machine: MachineSight, since time: Int64) -> Bool {
+  func isActiveElsewhere(than machine: MachineSight, since time: UnixTime) -> Bool {
     machines.contains { $0.lastSeen >= time && $0.sight.isOther(than: machine) }
   }
 
@@ -106,7 +106,7 @@ struct DeviceNote: Sendable {
   /// Notes a report.
   mutating func note(
     _ report: AttestationReport, _ judgement: Judgement, key: InstallationKeySighting,
-    code: String, peer: String?, at now: Int64
+    code: String, peer: String?, at now: UnixTime
   ) {
     self.key = key.note
     if report.tellsOfCopy { copyReported = now }
@@ -139,7 +139,7 @@ struct DeviceNote: Sendable {
     writer.member("app", shown?.app)
     writer.member("appName", shown?.appName)
     writer.member("arc", shown?.code)
-    writer.member("copy", copyReported)
+    writer.member("copy", copyReported?.seconds)
     writer.member("handles", handles)
     writer.member("ip", shown?.address)
     if let key { writer.member("key", key.fields) }
@@ -148,7 +148,7 @@ struct DeviceNote: Sendable {
       writer.object { writer in
         writer.member("machine", base64: machine.sight.digest)
         if let parts = machine.sight.parts { writer.member("parts", base64: parts) }
-        writer.member("seen", machine.lastSeen)
+        writer.member("seen", machine.lastSeen.seconds)
       }
     }
     if let shown {
@@ -163,13 +163,21 @@ struct DeviceNote: Sendable {
   }
 }
 
+extension UnixTime {
+  /// A number of whole seconds; nil for another text.
+  fileprivate init?(text: String) {
+    guard let seconds = Int64(text) else { return nil }
+    self.init(seconds: seconds)
+  }
+}
+
 extension DeviceNote.Machine {
   /// Reads one entry of a note; nil for bytes that are none.
   fileprivate init?(_ index: JSONIndex, at node: Int, in text: Span<UInt8>) {
     guard index.nodes[node].kind == .object else { return nil }
     var digest: [UInt8]?
     var parts: [UInt8]?
-    var time: Int64?
+    var time: UnixTime?
     for (name, value) in index.members(of: node) {
       switch index.nodes[value].kind {
       case .string where index.string(at: name, is: "machine", in: text):
@@ -177,7 +185,7 @@ extension DeviceNote.Machine {
       case .string where index.string(at: name, is: "parts", in: text):
         parts = Base64.decode(index.bytes(at: value, in: text).span)
       case .number where index.string(at: name, is: "seen", in: text):
-        time = Int64(index.spelling(at: value, in: text))
+        time = UnixTime(text: index.spelling(at: value, in: text))
       default: continue
       }
     }

@@ -40,10 +40,10 @@ struct InstallationKeyNote: Sendable, Hashable {
 
   let point: InstallationPoint
   var kind: Kind
-  /// The time when the device first showed it, in Unix seconds.
-  let since: Int64
+  /// The time when the device first showed it.
+  let since: UnixTime
 
-  init(_ point: InstallationPoint, _ kind: Kind, since: Int64) {
+  init(_ point: InstallationPoint, _ kind: Kind, since: UnixTime) {
     self.point = point
     self.kind = kind
     self.since = since
@@ -51,7 +51,7 @@ struct InstallationKeyNote: Sendable, Hashable {
 
   init?(_ fields: JSONObject) {
     guard let bytes = fields.bytes("point"), let point = try? InstallationPoint(bytes),
-      let kind = fields.text("kind").flatMap(Kind.init), let since = fields.integer("since")
+      let kind = fields.text("kind").flatMap(Kind.init), let since = fields.time("since")
     else { return nil }
     self.init(point, kind, since: since)
   }
@@ -77,10 +77,10 @@ struct InstallationKeySighting: Sendable {
   ///   - isProved: Whether the report contained the secret of a credential for this key.
   ///   - known: The device's key.
   ///   - rule: The account's rule.
-  ///   - now: Unix seconds.
+  ///   - now: The time.
   init(
     _ claim: InstallationClaim?, isProved: Bool, known: InstallationKeyNote?,
-    under rule: InstallationKeyRule, at now: Int64
+    under rule: InstallationKeyRule, at now: UnixTime
   ) {
     guard let claim else {
       // A device that has a key cannot avoid it by not using it.

@@ -26,16 +26,16 @@ struct Judgement: Sendable {
   ///   - note: The device's note from earlier reports; nil at its first report.
   ///   - key: The report's installation key.
   ///   - snapshot: The account.
-  ///   - now: Unix seconds.
+  ///   - now: The time.
   init(
     of report: AttestationReport, build: SDKBuild, note: DeviceNote?, key: InstallationKeySighting,
-    under snapshot: Snapshot, at now: Int64
+    under snapshot: Snapshot, at now: UnixTime
   ) {
     let policy = snapshot.policy
     app = AppDigest(of: report.evidence)
     machine = MachineSight(of: report)
     let registered = snapshot.registrations[app]
-    registration = registered.flatMap { ($0.expiry ?? .max) > now ? $0 : nil }
+    registration = registered.flatMap { ($0.expiry ?? .last) > now ? $0 : nil }
     // The SDK reports findings also about sources that it was not asked to measure: leave those out
     // too.
     var leftOut = LeftOutEvidence(snapshot.leftOut(of: build))

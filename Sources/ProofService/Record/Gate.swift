@@ -32,8 +32,8 @@ public struct Gate: Record, Hashable {
     public var device: InstanceID
     /// The last generation that is revoked.
     public var generation: UInt32
-    /// When the last of these tokens has ended, in Unix seconds.
-    public var end: Int64
+    /// When the last of these tokens has ended.
+    public var end: UnixTime
   }
 
   /// Its name.
@@ -42,12 +42,12 @@ public struct Gate: Record, Hashable {
   public var id: GateID
   /// Whether it is for the field.
   public var mode: Mode
-  /// When it was added, in Unix seconds.
-  public var added: Int64
+  /// When it was added.
+  public var added: UnixTime
   /// How many seconds gate tokens live.
   public var life = 3_600
-  /// Gate tokens issued before this Unix second are superseded; 0 for none.
-  public var floor: Int64 = 0
+  /// Gate tokens issued before this second are superseded; 0 for none.
+  public var floor: UnixTime = 0
   /// The form of request proofs.
   public var form = GateAdmission.Form.standard
   /// The header fields that apps send.
@@ -60,7 +60,7 @@ public struct Gate: Record, Hashable {
   public var revocations: [Revocation] = []
   var keys: [KeyKind: KeyStages]
 
-  init(_ name: String, _ id: GateID, _ mode: Mode, added: Int64, keys: [KeyKind: KeyStages]) {
+  init(_ name: String, _ id: GateID, _ mode: Mode, added: UnixTime, keys: [KeyKind: KeyStages]) {
     self.name = name
     self.id = id
     self.mode = mode
@@ -105,9 +105,9 @@ public struct Gate: Record, Hashable {
   /// Reads what ``fields`` wrote.
   public init?(key: String, fields: JSONObject) {
     guard let id = fields.text("id").flatMap({ try? GateID($0) }),
-      let mode = fields.text("mode").flatMap(Mode.init(word:)), let added = fields.integer("added"),
+      let mode = fields.text("mode").flatMap(Mode.init(word:)), let added = fields.time("added"),
       let life = fields.integer("life").flatMap(Int.init(exactly:)), Self.lives.contains(life),
-      let floor = fields.integer("floor"), floor >= 0,
+      let floor = fields.time("floor"), floor >= 0,
       let form = fields.text("form").flatMap(GateAdmission.Form.init(word:)),
       let proof = fields.text("proofHeader"), let token = fields.text("tokenHeader"),
       let freshness = fields.integer("freshness").flatMap(UInt8.init(exactly:)),
@@ -167,7 +167,7 @@ extension Gate.Revocation {
     guard
       let device = fields.text("device").flatMap({ try? InstanceID($0) }),
       let generation = fields.integer("generation").flatMap(UInt32.init(exactly:)),
-      let end = fields.integer("until")
+      let end = fields.time("until")
     else { return nil }
     self.init(device: device, generation: generation, end: end)
   }

@@ -32,7 +32,7 @@ extension RegisteredHardware: Record {
       let publicKey = try? HardwarePublicKey(keyBytes),
       let mode = fields.text("mode").flatMap(Mode.init(word:)),
       let allowsLiteral = fields.flag("literal"), let isRevoked = fields.flag("revoked"),
-      let name = fields.text("name"), let added = fields.integer("added")
+      let name = fields.text("name"), let added = fields.time("added")
     else { return nil }
     self.init(
       HardwareIdentity(id: id, publicKey: publicKey), mode: mode, allowsLiteral: allowsLiteral,

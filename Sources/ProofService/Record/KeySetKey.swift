@@ -8,22 +8,22 @@ public struct KeySetKey: Record, Hashable {
   public var id: String
   /// The key's algorithm.
   public var algorithm: KeyAlgorithm
-  /// The time when it was made, in Unix seconds.
-  public var added: Int64
+  /// The time when it was made.
+  public var added: UnixTime
   /// Whether the account holds its public part alone: only the backend can open the tokens sealed
   /// to it.
   public var isPublic: Bool
   /// Whether a symmetric key was handed out.
   public internal(set) var isGiven = false
-  /// The end of the last token by it, in Unix seconds; nil if an API uses it, or none ever did.
-  public internal(set) var end: Int64?
+  /// The end of the last token by it; nil if an API uses it, or none ever did.
+  public internal(set) var end: UnixTime?
   var sealedKey: [UInt8]
 
   /// Seconds for which backends may keep the published keys.
   static let publishedSeconds: Int64 = 300
 
   init(
-    _ id: String, _ algorithm: KeyAlgorithm, added: Int64, isPublic: Bool = false,
+    _ id: String, _ algorithm: KeyAlgorithm, added: UnixTime, isPublic: Bool = false,
     sealedKey: [UInt8]
   ) {
     self.isPublic = isPublic
@@ -51,12 +51,12 @@ public struct KeySetKey: Record, Hashable {
   /// Reads the output of ``fields``; nil for anything else.
   public init?(key: String, fields: JSONObject) {
     guard let algorithm = fields.text("alg").flatMap(KeyAlgorithm.init),
-      let added = fields.integer("added"), let sealed = fields.bytes("key")
+      let added = fields.time("added"), let sealed = fields.bytes("key")
     else { return nil }
     self.init(
       key, algorithm, added: added, isPublic: fields.flag("public") ?? false, sealedKey: sealed)
     isGiven = fields.flag("given") ?? false
-    end = fields.integer("until")
+    end = fields.time("until")
   }
 
   /// The public fields.

@@ -19,12 +19,12 @@ public struct KeyState: Sendable, Hashable {
   public var id: String
   /// The key's stage.
   public var stage: KeyStage
-  /// The time when it was drawn, in Unix seconds; nil if an earlier version made the account.
-  public var added: Int64?
+  /// The time when it was drawn; nil if an earlier version made the account.
+  public var added: UnixTime?
   /// Whether the next key was handed out.
   public var isGiven: Bool
-  /// The end of the last token by the old key, in Unix seconds.
-  public var end: Int64?
+  /// The end of the last token by the old key.
+  public var end: UnixTime?
 
   /// The fields as JSON.
   public var shown: JSONObject {
@@ -40,21 +40,21 @@ public struct KeyState: Sendable, Hashable {
 struct SealedKey: Hashable {
   var id: String
   var sealed: [UInt8]
-  var added: Int64?
+  var added: UnixTime?
   var isGiven = false
-  var end: Int64?
+  var end: UnixTime?
 
   static let label: StaticString = "pfs1.key-name..."
 
   /// Names a key by its sealed form, which is different for every key.
-  init(sealed: [UInt8], added: Int64?) {
+  init(sealed: [UInt8], added: UnixTime?) {
     id = Hexadecimal.encode(CoreSodium.hash(Self.label, sealed).prefix(8))
     self.sealed = sealed
     self.added = added
   }
 
   /// A key under a name that says what it is.
-  init(named id: String, sealed: [UInt8], added: Int64?) {
+  init(named id: String, sealed: [UInt8], added: UnixTime?) {
     self.id = id
     self.sealed = sealed
     self.added = added
@@ -63,10 +63,10 @@ struct SealedKey: Hashable {
   /// Reads the output of ``fields``. Keys of earlier versions have no stored name.
   init?(_ fields: JSONObject) {
     guard let sealed = fields.bytes("key") else { return nil }
-    self.init(sealed: sealed, added: fields.integer("added") ?? fields.integer("changed"))
+    self.init(sealed: sealed, added: fields.time("added") ?? fields.time("changed"))
     if let id = fields.text("id") { self.id = id }
     isGiven = fields.flag("given") ?? false
-    end = fields.integer("until")
+    end = fields.time("until")
   }
 
   var fields: JSONObject {
@@ -169,7 +169,7 @@ extension KeyStages {
   }
 
   mutating func promote(
-    endingAt end: Int64, atOnce: Bool, _ words: RotationWords
+    endingAt end: UnixTime, atOnce: Bool, _ words: RotationWords
   ) throws(ServiceError) -> KeyState {
     guard var next else {
       throw .outOfTurn("there is no next key", instead: "Draw one: “\(words.draw)”.")
@@ -189,7 +189,7 @@ extension KeyStages {
   }
 
   mutating func retire(
-    at now: Int64, atOnce: Bool, _ words: RotationWords
+    at now: UnixTime, atOnce: Bool, _ words: RotationWords
   ) throws(ServiceError) {
     guard let old else {
       throw .outOfTurn("there is no old key", instead: "“\(words.list)” shows the keys.")

@@ -46,6 +46,9 @@ extension JSONObject {
     if case .number(let number) = self[name] { number.integer } else { nil }
   }
 
+  /// A time in whole seconds.
+  func time(_ name: String) -> UnixTime? { integer(name).map { UnixTime(seconds: $0) } }
+
   /// `true` or `false`.
   public func flag(_ name: String) -> Bool? {
     if case .bool(let flag) = self[name] { flag } else { nil }
@@ -68,6 +71,7 @@ extension JSONObject {
   mutating func set(_ name: String, _ value: Int64?) {
     self[name] = value.map { .number(JSONNumber($0)) }
   }
+  mutating func set(_ name: String, _ value: UnixTime?) { set(name, value?.seconds) }
   mutating func set(_ name: String, _ value: Bool) { self[name] = .bool(value) }
   mutating func set(_ name: String, _ value: [String]) {
     self[name] = .array(value.map { .string($0) })

@@ -11,10 +11,10 @@ public struct Registration: Record, Hashable {
   public var name: String
   /// Whether it is a build for development: debuggers are no reason to reject it.
   public var isDevelopment: Bool
-  /// The time when it was registered, in Unix seconds.
-  public var added: Int64
-  /// The end of the registration, in Unix seconds; nil for never.
-  public var expiry: Int64?
+  /// The time when it was registered.
+  public var added: UnixTime
+  /// The end of the registration; nil for never.
+  public var expiry: UnixTime?
   /// The evidence to ignore when the build's reports are checked.
   public var without: LeftOutEvidence
   /// The prediction, where it is still to come; nil for a build that is here.
@@ -22,8 +22,8 @@ public struct Registration: Record, Hashable {
 
   /// A registration of these parts.
   public init(
-    _ digest: AppDigest, name: String, isDevelopment: Bool = false, added: Int64,
-    expiry: Int64? = nil, without: LeftOutEvidence = .none, prediction: Prediction? = nil
+    _ digest: AppDigest, name: String, isDevelopment: Bool = false, added: UnixTime,
+    expiry: UnixTime? = nil, without: LeftOutEvidence = .none, prediction: Prediction? = nil
   ) {
     self.digest = digest
     self.name = name
@@ -55,7 +55,7 @@ public struct Registration: Record, Hashable {
   public init?(key: String, fields: JSONObject) {
     guard let digest = try? AppDigest(key),
       let name = fields.text("name"), let isDevelopment = fields.flag("development"),
-      let added = fields.integer("added"),
+      let added = fields.time("added"),
       let without = try? LeftOutEvidence(parsing: fields.text("without") ?? "none")
     else { return nil }
     var prediction: Prediction?
@@ -65,7 +65,7 @@ public struct Registration: Record, Hashable {
     }
     self.init(
       digest, name: name, isDevelopment: isDevelopment, added: added,
-      expiry: fields.integer("expiry"), without: without, prediction: prediction)
+      expiry: fields.time("expiry"), without: without, prediction: prediction)
   }
 
   /// The public fields.

@@ -11,8 +11,8 @@ public struct SDKBuild: Record, Hashable {
   public var mode: Mode
   /// The name that people use for the build.
   public var name: String
-  /// The time when it was made or registered, in Unix seconds.
-  public var added: Int64
+  /// The time when it was made or registered.
+  public var added: UnixTime
   /// Whether its reports are refused from now on.
   public var isRevoked: Bool
   /// The sources that apps with this key are not asked for, beside those of the policy.
@@ -34,7 +34,7 @@ public struct SDKBuild: Record, Hashable {
     return fields
   }
 
-  init(_ id: KeyID, _ mode: Mode, name: String, added: Int64, sealedKey: [UInt8]) {
+  init(_ id: KeyID, _ mode: Mode, name: String, added: UnixTime, sealedKey: [UInt8]) {
     self.id = id
     self.mode = mode
     self.name = name
@@ -47,7 +47,7 @@ public struct SDKBuild: Record, Hashable {
   public init?(key: String, fields: JSONObject) {
     guard let id = try? KeyID(key),
       let mode = fields.text("mode").flatMap(Mode.init(word:)), let name = fields.text("name"),
-      let added = fields.integer("added"), let sealed = fields.bytes("key")
+      let added = fields.time("added"), let sealed = fields.bytes("key")
     else { return nil }
     self.init(id, mode, name: name, added: added, sealedKey: sealed)
     isRevoked = fields.flag("revoked") ?? false

@@ -135,7 +135,7 @@ public final class MemoryStore: Store {
 
   /// Drops all marks of slots whose last mark expired.
   @discardableResult
-  public func dropMarks(expiredBefore time: Int64) throws(StoreError) -> Int {
+  public func dropMarks(expiredBefore time: UnixTime) throws(StoreError) -> Int {
     state.withLock { state in
       var count = 0
       for slot in state.spent.indices where !state.spent[slot].marks.isEmpty {
@@ -157,7 +157,7 @@ public final class MemoryStore: Store {
 
   /// Forgets devices not seen for long.
   public func dropDevices(
-    lastSeenBefore time: Int64, atMost count: Int
+    lastSeenBefore time: UnixTime, atMost count: Int
   ) throws(StoreError) -> Int {
     state.withLock { state in
       let eldest = state.devices.values.filter { $0.lastSeen < time }

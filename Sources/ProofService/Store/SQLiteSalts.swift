@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ProofModel
+public import ProofModel
 
 // Spent salts. One connection writes in one transaction at a time, so a use reads all that it judges
 // by before it writes.
@@ -81,7 +81,7 @@ extension SQLiteStore {
     let device = SQLiteValue.bytes(use.device.bytes)
     let generation = SQLiteValue.integer(Int64(sighting.generation))
     let values = [
-      device, .integer(use.time), sighting.gate == nil ? generation : .integer(0),
+      device, .integer(use.time.seconds), sighting.gate == nil ? generation : .integer(0),
       .bytes(sighting.note),
     ]
     // A statement that may set the hour writes its index, also if the hour stays.
@@ -100,7 +100,7 @@ extension SQLiteStore {
 
   /// Drops all marks of slots whose last mark expired.
   @discardableResult
-  public func dropMarks(expiredBefore time: Int64) throws(StoreError) -> Int {
+  public func dropMarks(expiredBefore time: UnixTime) throws(StoreError) -> Int {
     let result = try writer.run(
       WriteJob(mustLast: false) { (connection) throws(StoreError) in
         var slots: [Int64] = []

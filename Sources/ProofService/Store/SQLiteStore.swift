@@ -179,13 +179,13 @@ public final class SQLiteStore: Store {
 
   /// Forgets devices not seen for long.
   public func dropDevices(
-    lastSeenBefore time: Int64, atMost count: Int
+    lastSeenBefore time: UnixTime, atMost count: Int
   ) throws(StoreError) -> Int {
     let path = path
     let result = try writer.run(
       WriteJob(mustLast: true) { (connection) throws(StoreError) in
         let rows = try Self.devices(
-          .eldestDevices, [.integer(time), .integer(Int64(count))], connection, path: path)
+          .eldestDevices, [.integer(time.seconds), .integer(Int64(count))], connection, path: path)
         var line: Int64 = 0
         for row in rows {
           try connection.run(.linesOfDevice, [.bytes(row.device.bytes)]) {
@@ -317,8 +317,9 @@ public final class SQLiteStore: Store {
       let generation = UInt32(exactly: row.integer(first + 3))
     else { return nil }
     return DeviceRow(
-      device: device, firstSeen: row.integer(first + 1), lastSeen: row.integer(first + 2),
-      generation: generation, note: row.bytes(first + 4),
+      device: device, firstSeen: UnixTime(seconds: row.integer(first + 1)),
+      lastSeen: UnixTime(seconds: row.integer(first + 2)), generation: generation,
+      note: row.bytes(first + 4),
       version: UInt64(bitPattern: row.integer(first + 5)))
   }
 

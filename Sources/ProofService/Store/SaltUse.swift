@@ -8,11 +8,11 @@ public struct SaltUse: Sendable, Hashable {
   public var device: InstanceID
   /// The salt.
   public var salt: Salt
-  /// The salt's end in Unix seconds, as the salt's own MAC proves it.
-  public var expiry: Int64
-  /// The time in Unix seconds. A store with a clock of its own, which several machines share, judges
+  /// The salt's end, as the salt's own MAC proves it.
+  public var expiry: UnixTime
+  /// The time. A store with a clock of its own, which several machines share, judges
   /// ``expiry`` by that clock too: the salt must be unexpired by both.
-  public var time: Int64
+  public var time: UnixTime
   /// SHA-256 of the whole report.
   public var report: Digest
   /// The answer to the report, sealed. Never empty.
@@ -24,7 +24,8 @@ public struct SaltUse: Sendable, Hashable {
 
   /// A use of these parts.
   public init(
-    of salt: Salt, by device: InstanceID, expiring expiry: Int64, at time: Int64, report: Digest,
+    of salt: Salt, by device: InstanceID, expiring expiry: UnixTime, at time: UnixTime,
+    report: Digest,
     answer: [UInt8], revision: UInt64, sighting: DeviceSighting? = nil
   ) {
     self.device = device
@@ -94,15 +95,15 @@ public enum SaltOutcome: Sendable, Hashable {
 public struct SaltPlace: Sendable, Hashable {
   /// The salt.
   public let salt: Salt
-  /// The salt's end, in Unix seconds.
-  public let expiry: Int64
+  /// The salt's end.
+  public let expiry: UnixTime
 
   /// Makes a place.
   ///
   /// - Parameters:
   ///   - salt: The salt.
-  ///   - expiry: The salt's end, in Unix seconds.
-  public init(_ salt: Salt, expiring expiry: Int64) {
+  ///   - expiry: The salt's end.
+  public init(_ salt: Salt, expiring expiry: UnixTime) {
     self.salt = salt
     self.expiry = expiry
   }
@@ -162,7 +163,7 @@ public enum SpentRing {
   public static let slotCount = 64
 
   /// The minute of an expiry, counted from the Unix epoch.
-  public static func minute(of expiry: Int64) -> Int64 { max(0, expiry) / 60 }
+  public static func minute(of expiry: UnixTime) -> Int64 { max(0, expiry.seconds) / 60 }
 
   /// The slot of a minute.
   public static func slot(of minute: Int64) -> Int { Int(minute % Int64(slotCount)) }

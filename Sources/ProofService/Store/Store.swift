@@ -64,31 +64,31 @@ public protocol Store: RowReader {
   ///     no time and does not use the store.
   func use(_ use: SaltUse, _ done: @escaping @Sendable (Result<SaltOutcome, StoreError>) -> Void)
 
-  /// The time by the clock that all machines of this store share, in Unix seconds; nil for a store of one machine.
+  /// The time by the clock that all machines of this store share; nil for a store of one machine.
   ///
   /// Marks and devices are dropped by this clock as well as by a node's own: a node whose clock is ahead would
   /// otherwise drop the marks of challenges that are still in force, and close their minutes for every node.
-  func sharedTime() throws(StoreError) -> Int64?
+  func sharedTime() throws(StoreError) -> UnixTime?
 
   /// Drops all marks of those slots of the ring whose last mark expired before a time. No salt of
   /// an expiry up to that last one is accepted from then on, whatever a clock says.
   ///
-  /// - Parameter time: Unix seconds.
+  /// - Parameter time: The time.
   /// - Returns: The number of slots.
   /// - Throws: ``StoreError``.
   @discardableResult
-  func dropMarks(expiredBefore time: Int64) throws(StoreError) -> Int
+  func dropMarks(expiredBefore time: UnixTime) throws(StoreError) -> Int
 
   /// Forgets devices that were last seen before a time, the eldest first, with the secure strings that they
   /// defined and their lines at gates. The highest of their generations becomes the floor, unless that is higher;
   /// so does the highest of their lines.
   ///
   /// - Parameters:
-  ///   - time: Unix seconds.
+  ///   - time: The time.
   ///   - count: The most devices to drop.
   /// - Returns: The number of devices dropped.
   /// - Throws: ``StoreError``.
-  func dropDevices(lastSeenBefore time: Int64, atMost count: Int) throws(StoreError) -> Int
+  func dropDevices(lastSeenBefore time: UnixTime, atMost count: Int) throws(StoreError) -> Int
 
   /// The highest generation of a device that was dropped; 0 for none.
   func generationFloor() throws(StoreError) -> UInt32
@@ -152,7 +152,7 @@ extension Store {
   }
 
   /// Nil: the store's machine has one clock.
-  public func sharedTime() throws(StoreError) -> Int64? { nil }
+  public func sharedTime() throws(StoreError) -> UnixTime? { nil }
 
   /// The devices seen last, as they are at present.
   public func surveyedDevices(latest count: Int) throws(StoreError) -> Surveyed<[DeviceRow]> {
@@ -293,10 +293,10 @@ extension [StoreChange] {
 public struct DeviceRow: Sendable, Hashable {
   /// The device.
   public var device: InstanceID
-  /// The time when it was first seen, in Unix seconds.
-  public var firstSeen: Int64
-  /// The time when it was last seen, in Unix seconds.
-  public var lastSeen: Int64
+  /// The time when it was first seen.
+  public var firstSeen: UnixTime
+  /// The time when it was last seen.
+  public var lastSeen: UnixTime
   /// The highest generation of a measurement.
   public var generation: UInt32
   /// The note of the last sighting.
@@ -306,7 +306,7 @@ public struct DeviceRow: Sendable, Hashable {
 
   /// A row of these parts.
   public init(
-    device: InstanceID, firstSeen: Int64, lastSeen: Int64, generation: UInt32, note: [UInt8],
+    device: InstanceID, firstSeen: UnixTime, lastSeen: UnixTime, generation: UInt32, note: [UInt8],
     version: UInt64
   ) {
     self.device = device

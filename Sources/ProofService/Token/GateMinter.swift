@@ -42,11 +42,11 @@ extension TokenMinter {
   private func grant(
     _ open: OpenGate, _ instance: InstanceID, _ secret: GateSecret
   ) throws(ProofError) -> GateGrant {
-    let issued = UInt64(max(1, work.now.seconds))
-    let firstSeen = work.desk.known.map { UInt64(max(1, $0.firstSeen)) } ?? issued
+    let issued = max(1, work.now.whole)
+    let firstSeen = work.desk.known.map { max(1, $0.firstSeen) } ?? issued
     var grant = GateGrant(
       for: open.gate.id, instance: instance, mode: work.key.mode, issued: issued,
-      notAfter: issued + UInt64(open.gate.life), firstSeen: min(firstSeen, issued), secret: secret)
+      notAfter: issued + open.gate.life, firstSeen: min(firstSeen, issued), secret: secret)
     grant.isFailed = !judgement.isPassed
     grant.isForced =
       judgement.properties.contains(.forcedPass)

@@ -83,7 +83,7 @@ struct TokenMinter {
       judgement.isPassed ? snapshot.messageKey?.key : snapshot.messageDecoy
     if let (_, base) = measurement, report.takesUpcoming {
       let predictions = Predictions(
-        of: report, judgement, under: snapshot, work.terms, with: work.key, at: work.now.seconds)
+        of: report, judgement, under: snapshot, work.terms, with: work.key, at: work.now)
       result.obstacles = predictions.obstacles
       for pair in predictions.pairs {
         var claims = general
@@ -101,7 +101,7 @@ struct TokenMinter {
   }
 
   private func claims() -> Claims {
-    var claims = Claims(expiry: UnixTime(seconds: work.now.seconds + Int64(policy.tokenLifetime)))
+    var claims = Claims(expiry: work.now.whole + policy.tokenLifetime)
     claims.instance = report.device.bytes
     if policy.tracksAddress { claims.address = work.peer.isEmpty ? nil : work.peer }
     if !code.isEmpty { claims.attestationCode = code }
@@ -200,7 +200,7 @@ struct TokenMinter {
       return badPayload(error.words)
     }
     // The service sets the end, the device and the names that API tokens use.
-    claims.expiry = UnixTime(seconds: work.now.seconds + Int64(policy.tokenLifetime))
+    claims.expiry = work.now.whole + policy.tokenLifetime
     claims.instance = report.device.bytes
     do {
       var answer = work.answer(.done)

@@ -107,7 +107,7 @@ struct AttackShell {
     let grant = try MeasurementGrant(
       for: lock.id, instance: InstanceID(bytes("--instance")), mode: .development,
       integrityClasses: .all, attempts: .max, uses: .unlimited, generation: .max - 1,
-      issued: UInt64(SystemClock.read().seconds), secrets: Self.invented(), version: .two)
+      issued: .now, secrets: Self.invented(), version: .two)
     let secret = try FactorySecret(of: lock.id, drawn: .random(count: FactorySecret.byteCount))
     let token = try grant.sealed(to: lock, with: secret, signedBy: .random())
     print(try RawLink(to: options.needed("--socket")).ask(token.message, at: .token).verdict)

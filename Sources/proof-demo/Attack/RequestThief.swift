@@ -79,7 +79,7 @@ struct RequestThief {
     try key.withBytes { bytes in
       try StandardForm().sign(
         &head, body: body, with: bytes, keyID: String(name),
-        created: Int64(Date().timeIntervalSince1970), nonce: UUID().uuidString)
+        created: .now, nonce: UUID().uuidString)
     }
     for field in ["signature-input", "signature", "content-digest"] {
       request.set(field, to: head.fields.values(of: field).first)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import ProofBytes
 import Testing
 
 /// One block of a vector file, in the format of Tests/Vectors/README.md.
@@ -25,6 +26,9 @@ package struct Block: Sendable, CustomTestStringConvertible {
   package func all(_ name: String) -> [String] { lines.filter { $0.name == name }.map(\.value) }
 
   package func bytes(_ name: String) -> [UInt8] { hex(self[name]) }
+
+  /// A time in whole seconds.
+  package func time(_ name: String) -> UnixTime { UnixTime(clamping: number(name) as UInt64) }
 
   package func number<Number: FixedWidthInteger>(_ name: String) -> Number {
     guard let number = Number(self[name]) else {

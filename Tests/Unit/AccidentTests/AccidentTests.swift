@@ -142,12 +142,12 @@ struct AccidentTests {
 
   @Test(
     "4: a clock says 1970 or 2100. Time moves by signatures, by 400 days at most. No network, no person.",
-    arguments: [0, 4_102_444_800] as [Int64])
-  func wrongClock(_ time: Int64) async throws {
+    arguments: [0, 4_102_444_800] as [UnixTime])
+  func wrongClock(_ time: UnixTime) async throws {
     let world = try World()
     let lock = try world.lock(4)
     // The phone's clock: nothing that a lock judges depends on it, and a fetch works too.
-    let phone = try Phone(world, unixTime: time)
+    let phone = try Phone(world, time: time)
     try await phone.enrol(lock)
     try await phone.expectOpens(lock)
     // The lock's clock: it starts at zero with each start, and counts from what it knew.
@@ -155,7 +155,7 @@ struct AccidentTests {
     lock.powerOn()
     try await phone.expectOpens(lock)
     // The backend's clock: in the future it signs nothing, and the present token stays.
-    world.setBackendError(time - world.time)
+    world.setBackendError(Int64(time - world.time))
     if time > world.time {
       let refusal = await #expect(throws: EnrolmentError.self) {
         try await phone.renew()

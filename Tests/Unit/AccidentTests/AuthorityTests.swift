@@ -169,7 +169,7 @@ extension AccidentTests {
     try await phone.expectRefusal("LOCK-34.271", at: lock)
     let issuer = world.prepareIssuer()
     world.rotateIssuer()
-    try lock.provision(issuers: [issuer], epoch: UInt64(world.time))
+    try lock.provision(issuers: [issuer], epoch: world.time)
     try await phone.renew()
     try await phone.expectOpens(lock)
     door = try phone.door(lock)
@@ -199,7 +199,7 @@ extension AccidentTests {
     let world = try World()
     let next = world.prepareIssuer()
     let lock = try VirtualLock(
-      seed: 19, issuers: [world.issuerKey, next], epoch: UInt64(world.time))
+      seed: 19, issuers: [world.issuerKey, next], epoch: world.time)
     try world.register(lock)
     let phone = try Phone(world)
     try await phone.enrol(lock)
@@ -222,14 +222,14 @@ extension AccidentTests {
     try await phone.expectRefusal("LOCK-33", mendedBy: .operator, at: lock)
     await phone.expectNoNetwork()
     try lock.provision(
-      issuers: [before, next], epoch: UInt64(world.time), floor: UInt64(world.time))
+      issuers: [before, next], epoch: world.time, floor: world.time)
     try await phone.expectOpens(lock)
   }
 
   @Test("20: a lock's own key is rotated. Another id. Network; the operator registers it.")
   func keyRotated() async throws {
     let (world, lock, phone) = try await Self.paired(20)
-    try lock.provision(newKey: 200, epoch: UInt64(world.time), floor: UInt64(world.time))
+    try lock.provision(newKey: 200, epoch: world.time, floor: world.time)
     try await expectNewID(phone, lock, lock)
   }
 }

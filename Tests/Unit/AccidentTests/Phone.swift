@@ -26,12 +26,12 @@ final class Phone {
 
   init(
     _ world: World, _ look: Look = Look(), folder: String? = nil, files: Probe? = nil,
-    unixTime: Int64 = World.beginning
+    time: UnixTime = World.beginning
   ) throws {
     self.world = world
     self.folder = folder ?? "/var/tmp/proofkit-accident-\(UInt64.random(in: 1 ... .max))"
     eyes = Eyes(look, files: files)
-    clock = ManualClock(unixTime: unixTime)
+    clock = ManualClock(time: time)
     try start()
   }
 

@@ -11,8 +11,8 @@ struct SoakModel {
     let system: Int
     let disk: Int
     let isUpcoming: Bool
-    let issued: Int64
-    let notAfter: Int64
+    let issued: UnixTime
+    let notAfter: UnixTime
   }
 
   struct Slot {
@@ -26,8 +26,8 @@ struct SoakModel {
     let refuses: Bool
     /// By user: an installation has one.
     var slots: [Int: Slot] = [:]
-    var epoch: Int64
-    var floor: Int64 = 0
+    var epoch: UnixTime
+    var floor: UnixTime = 0
   }
 
   /// The stored pairs and the ratchet of one phone for one lock.
@@ -192,7 +192,7 @@ struct SoakModel {
   }
 
   /// A floor frees the slots of older tokens. Returns the users who had one.
-  mutating func raiseFloor(to time: Int64, at lock: Int) -> [Int] {
+  mutating func raiseFloor(to time: UnixTime, at lock: Int) -> [Int] {
     locks[lock].floor = time
     locks[lock].epoch = max(locks[lock].epoch, time)
     let freed = locks[lock].slots.filter { $0.value.pair.issued < time }.map(\.key)

@@ -35,11 +35,11 @@ final class VirtualLock: Sendable {
   private let state: CoreLock<State>
 
   // `seed` makes its id, its key and its dice; `id` is that of another lock; with `keepsLog` it has a factory secret and
-  // a log; `epoch` is the time of its provisioning in Unix seconds, 0 for unknown.
+  // a log; `epoch` is the time of its provisioning, 0 for unknown.
   /// A lock that was provisioned in the factory, and is not started yet.
   init(
     seed: UInt64, id: HardwareID? = nil, issuers: [IssuerPublicKey], keepsLog: Bool = false,
-    epoch: UInt64 = 0
+    epoch: UnixTime = 0
   ) throws {
     self.id = try id ?? HardwareID(Self.bytes("id", seed, 16))
     drawn = keepsLog ? Self.bytes("drawn", seed, 32) : nil
@@ -81,8 +81,8 @@ final class VirtualLock: Sendable {
 
   /// Provisions it again: an empty ledger, whose challenges begin behind those of before.
   func provision(
-    issuers: [IssuerPublicKey]? = nil, newKey seed: UInt64? = nil, epoch: UInt64 = 0,
-    floor: UInt64 = 0
+    issuers: [IssuerPublicKey]? = nil, newKey seed: UInt64? = nil, epoch: UnixTime = 0,
+    floor: UnixTime = 0
   ) throws {
     let result = state.withLock { state -> Int32 in
       if let issuers { state.issuers = issuers }
@@ -99,7 +99,8 @@ final class VirtualLock: Sendable {
           unsafe virtual_hardware_trust(piece, $0.baseAddress)
         }
       }
-      return virtual_hardware_provision(piece, epoch, floor, state.counter)
+      return virtual_hardware_provision(
+        piece, epoch.unsigned, floor.unsigned, state.counter)
     }
     guard result == 0 else { throw LinkUnavailable("provisioning answered \(result)") }
   }
@@ -133,7 +134,9 @@ final class VirtualLock: Sendable {
   var doneCount: Int { state.withLock { _ in Int(virtual_hardware_done(piece)) } }
   var flashOperations: Int { state.withLock { _ in Int(virtual_hardware_operations(piece)) } }
   var flashErases: Int { state.withLock { _ in Int(virtual_hardware_erases(piece)) } }
-  var epoch: UInt64 { state.withLock { _ in virtual_hardware_epoch(piece) } }
+  var epoch: UnixTime {
+    state.withLock { _ in UnixTime(clamping: virtual_hardware_epoch(piece)) }
+  }
 
   /// The generation that it holds for an instance; 0 for none.
   func generation(of instance: InstanceID) -> UInt32 {

@@ -13,7 +13,7 @@ import Testing
 /// Everything beyond the phone and the lock: the attestation service, a backend that issues tokens, the network to both.
 /// All three are the real ones, in this process.
 final class World: Transport {
-  static let beginning: Int64 = 1_800_000_000
+  static let beginning: UnixTime = 1_800_000_000
   static let api = "lock.example.com"
   static let unlockURL = "https://lock.example.com/unlock"
   static let day: Int64 = 86_400
@@ -45,7 +45,7 @@ final class World: Transport {
         permissions: GrantPermissions(
           .all, deviceClasses: CommandClasses(1), attempts: 5, uses: .limited(1000))))
     self.state = state
-    let clock = JOSEClock { UnixTime(seconds: state.withLock { $0.time }) }
+    let clock = UnixClock { state.withLock { $0.time } }
     let store = MemoryStore()
     let (account, _) = try Account.create(
       "door", in: store,
@@ -76,7 +76,7 @@ final class World: Transport {
 
   // MARK: Time, network, issuer
 
-  var time: Int64 { state.withLock { $0.time } }
+  var time: UnixTime { state.withLock { $0.time } }
   func pass(days: Int64) { pass(seconds: days * Self.day) }
   func pass(seconds: Int64) { state.withLock { $0.time += seconds } }
   func setBackendError(_ seconds: Int64) { state.withLock { $0.backendError = seconds } }
@@ -111,7 +111,7 @@ final class World: Transport {
     _ seed: UInt64, keepsLog: Bool = false, seals: Bool = false
   ) throws -> VirtualLock {
     let lock = try VirtualLock(
-      seed: seed, issuers: [issuerKey], keepsLog: keepsLog, epoch: UInt64(time))
+      seed: seed, issuers: [issuerKey], keepsLog: keepsLog, epoch: time)
     if seals { lock.seal() }
     try register(lock)
     return lock
@@ -152,7 +152,7 @@ final class World: Transport {
   func issuer(trustsClock: Bool = false) -> MeasurementTokenIssuer {
     let (key, time) = state.withLock { ($0.issuer, $0.time + $0.backendError) }
     return MeasurementTokenIssuer(
-      key, for: registry, ledger: ledger, clock: .fixed(UnixTime(seconds: time)),
+      key, for: registry, ledger: ledger, clock: .fixed(time),
       clockStep: trustsClock ? nil : MeasurementTokenIssuer.defaultClockStep)
   }
 
@@ -193,7 +193,7 @@ final class World: Transport {
   private func unlock(_ request: UnlockGrant.Request) throws -> UnlockGrant.Answer {
     let (time, permissions, ratchets) = state.withLock { ($0.time, $0.permissions, $0.ratchets) }
     var rules = TokenVerifier.Rules()
-    rules.clock = .fixed(UnixTime(seconds: time))
+    rules.clock = .fixed(time)
     rules.audience = Self.api
     let key = try JSONWebKey(secret: management.sealingKey(), algorithm: .direct)
     let grant = UnlockGrant(

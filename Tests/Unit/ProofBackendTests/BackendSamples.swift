@@ -7,7 +7,7 @@ import ProofModel
 
 /// A service's token, a backend and hardware, all of them real.
 struct Backend {
-  static let now: Int64 = 1_800_000_000
+  static let now: UnixTime = 1_800_000_000
 
   let sealing: JSONWebKey
   let registry = Registry()
@@ -46,7 +46,7 @@ struct Backend {
 
   /// Claims of the service; a test changes them before they are sealed.
   func claims(generation: Int64 = 3) throws -> Claims {
-    var claims = Claims(expiry: UnixTime(seconds: Self.now + 300))
+    var claims = Claims(expiry: Self.now + 300)
     claims.instance = Self.instanceBytes
     claims.measurement = try MeasurementClaims(
       integrityMeasurement: [UInt8](31...62).span, deviceMeasurement: [UInt8](101...132).span,
@@ -57,9 +57,9 @@ struct Backend {
 
   func sealed(_ claims: Claims) throws -> String { try JWEEncrypter(sealing).seal(claims) }
 
-  static func rules(at seconds: Int64 = now) -> TokenVerifier.Rules {
+  static func rules(at time: UnixTime = now) -> TokenVerifier.Rules {
     var rules = TokenVerifier.Rules()
-    rules.clock = .fixed(UnixTime(seconds: seconds))
+    rules.clock = .fixed(time)
     return rules
   }
 
@@ -73,7 +73,7 @@ struct Backend {
 
   var issuer: MeasurementTokenIssuer {
     MeasurementTokenIssuer(
-      issuerKey, for: registry, ledger: ledger, clock: .fixed(UnixTime(seconds: Self.now)))
+      issuerKey, for: registry, ledger: ledger, clock: .fixed(Self.now))
   }
 
   static let permissions = GrantPermissions(
@@ -103,7 +103,7 @@ struct PlainRegistry: HardwareRegistry {
 extension IssueLedger {
   /// Notes a token of suite one.
   func noteIssue(
-    of generation: UInt32, to pair: IssuePair, at time: UInt64
+    of generation: UInt32, to pair: IssuePair, at time: UnixTime
   ) throws(BackendError) {
     try noteIssue(of: generation, base: generation, to: pair, by: .one, at: time)
   }

@@ -23,8 +23,8 @@ struct GateFuzzTests {
       return try GateNonce(GateOwnKeys(of: Self.gateID, [secret])[.nonce])
     }
     let (own, restarted, other) = try (nonce(1), nonce(1), nonce(2))
-    let start = UInt64(Gate.start)
-    let good = [own.text(at: start), own.text(at: start + 9), own.text(at: .max)]
+    let start = Gate.start
+    let good = [own.text(at: start), own.text(at: start + 9), own.text(at: .last)]
     let inputs = (good + [restarted.text(at: start), other.text(at: start), ""]).map {
       Array($0.utf8)
     }

@@ -90,9 +90,9 @@ import Testing
     let key = try BeaconKey(
       from: SecretBytes(copying: [UInt8](repeating: 7, count: 32).span), number: 1, of: Self.gate)
     let clock = BeaconClock(key)
-    for start in stride(from: UInt64(1_500), through: 9_000, by: 300) {
+    for start in stride(from: 1_500 as UnixTime, through: 9_000, by: 300) {
       let header = key.header(at: start)
-      for now in [start - 1, start, start + 299] {
+      for now: UnixTime in [start - 1, start, start + 299] {
         #expect(clock.header(at: now) == key.header(at: now))
       }
       for (now, isValid) in [

@@ -11,14 +11,14 @@ import Synchronization
 final class SetClock: Sendable {
   private let seconds: Atomic<Int64>
 
-  init(_ seconds: Int64) { self.seconds = Atomic(seconds) }
+  init(_ start: UnixTime) { seconds = Atomic(start.seconds) }
 
-  var now: Int64 {
-    get { seconds.load(ordering: .sequentiallyConsistent) }
-    set { seconds.store(newValue, ordering: .sequentiallyConsistent) }
+  var now: UnixTime {
+    get { UnixTime(seconds: seconds.load(ordering: .sequentiallyConsistent)) }
+    set { seconds.store(newValue.seconds, ordering: .sequentiallyConsistent) }
   }
 
-  var clock: JOSEClock { JOSEClock { UnixTime(seconds: self.now) } }
+  var clock: UnixClock { UnixClock { self.now } }
 }
 
 /// A replay store that a test switches off.
@@ -41,10 +41,10 @@ final class FailingReplayStore: RedemptionStore {
     if isFailing { throw .unavailable(place: "test", reason: "switched off") }
   }
 
-  func begin(at now: UInt64) -> ReplayMemory { memory }
+  func begin(at now: UnixTime) -> ReplayMemory { memory }
 
   func insert(
-    _ key: ReplayKey, until expiry: UInt64, at now: UInt64
+    _ key: ReplayKey, until expiry: UnixTime, at now: UnixTime
   ) throws(ReplayStoreFailure) -> Bool {
     try check()
     return try store.insert(key, until: expiry, at: now)
@@ -56,14 +56,14 @@ final class FailingReplayStore: RedemptionStore {
   }
 
   func record(
-    _ record: ReplayRecord, using key: ReplayKey?, until expiry: UInt64, at now: UInt64
+    _ record: ReplayRecord, using key: ReplayKey?, until expiry: UnixTime, at now: UnixTime
   ) throws(ReplayStoreFailure) -> ReplayRecording {
     try check()
     return try store.record(record, using: key, until: expiry, at: now)
   }
 
   func redeem(
-    _ redemption: Redemption, at now: UInt64, _ judged: (EventCounts) -> [UInt8]
+    _ redemption: Redemption, at now: UnixTime, _ judged: (EventCounts) -> [UInt8]
   ) throws(ReplayStoreFailure) -> RedemptionEnd {
     try check()
     return try store.redeem(redemption, at: now, judged)
@@ -77,7 +77,7 @@ final class FailingReplayStore: RedemptionStore {
 
 /// One gate with its service, and apps that send requests to it.
 struct Gate {
-  static let start: Int64 = 1_800_000_000
+  static let start: UnixTime = 1_800_000_000
   static let host = "api.example.com"
   static let body = Array(#"{"cents":1200}"#.utf8)
 
@@ -139,7 +139,7 @@ struct GateApp {
 
   init(
     at gate: Gate, instance: InstanceID = .random(), generation: UInt32 = 1,
-    issued: Int64 = Gate.start, isFailed: Bool = false, hasWrongSecret: Bool = false
+    issued: UnixTime = Gate.start, isFailed: Bool = false, hasWrongSecret: Bool = false
   ) throws {
     self.gate = gate
     self.instance = instance
@@ -148,8 +148,8 @@ struct GateApp {
     keys = secret.keys
     handleText = keys.handle.withBytes { Base64.encode($0, .url) }
     var grant = GateGrant(
-      for: gate.id, instance: instance, mode: .production, issued: UInt64(issued),
-      notAfter: UInt64(issued) + 3600, firstSeen: UInt64(issued) - 86_400,
+      for: gate.id, instance: instance, mode: .production, issued: issued,
+      notAfter: issued + 3600, firstSeen: issued - 86_400,
       secret: hasWrongSecret ? try .random(generation: generation) : secret)
     grant.isFailed = isFailed
     grant.responseCode = "ABCDEFGH27"
@@ -164,7 +164,8 @@ struct GateApp {
   func standard(
     _ method: String = "POST", _ target: String = "/pay?to=7", body: [UInt8]? = Gate.body,
     fields: [(name: String, value: String)] = [("Content-Type", "application/json")],
-    host: String = Gate.host, created: Int64? = nil, nonce: String? = nil, withToken: Bool = true,
+    host: String = Gate.host, created: UnixTime? = nil, nonce: String? = nil,
+    withToken: Bool = true,
     address: String? = "192.0.2.1"
   ) throws -> ReceivedRequest {
     var head = try RequestHead(
@@ -186,7 +187,7 @@ struct GateApp {
   func compact(
     _ method: String = "POST", _ target: String = "/pay?to=7", body: [UInt8] = Gate.body,
     fields: [(name: String, value: String)] = [("Authorization", "Bearer abc")],
-    host: String = Gate.host, count: UInt32 = 1, start: UInt32 = 7, created: Int64? = nil,
+    host: String = Gate.host, count: UInt32 = 1, start: UInt32 = 7, created: UnixTime? = nil,
     account: String? = nil, anchored: Bool = true, bodyOnly: Bool = false, withToken: Bool = true
   ) throws -> ReceivedRequest {
     let digest = Digest(hashing: body)
@@ -215,7 +216,7 @@ struct GateApp {
   func event(
     _ event: UInt16 = 3300, for audience: AudienceID, account: String? = "user-4711",
     data: [UInt8]? = Array("order 17".utf8), count: UInt32 = 1, start: UInt32 = 7,
-    created: Int64? = nil, anchored: Bool = true, isInErrorState: Bool = false
+    created: UnixTime? = nil, anchored: Bool = true, isInErrorState: Bool = false
   ) throws -> String {
     var draft = try draft(count: count, start: start, created: created, anchored: anchored)
     draft.event = event
@@ -228,12 +229,12 @@ struct GateApp {
   }
 
   private func draft(
-    count: UInt32, start: UInt32, created: Int64?, anchored: Bool
+    count: UInt32, start: UInt32, created: UnixTime?, anchored: Bool
   ) throws -> CompactDraft {
     let created = created ?? gate.clock.now
-    let beacon = try Beacon(header: gate.beaconKey().header(at: UInt64(gate.clock.now)))
+    let beacon = try Beacon(header: gate.beaconKey().header(at: gate.clock.now))
     return CompactDraft(
-      created: UInt32(created), start: start, count: count, measured: 3,
+      created: created, start: start, count: count, measured: 3,
       beacon: anchored ? beacon : nil)
   }
 }

@@ -8,7 +8,7 @@ import Testing
 /// Verdicts go from a gate to an API as one header.
 @Suite("Verdicts of a gate")
 struct GateVerdictTests {
-  private static let moment: UInt64 = 1_900_000_000
+  private static let moment: UnixTime = 1_900_000_000
   private static let host = "api.example.com"
   private static let body = Digest(hashing: [1, 2, 3])
 

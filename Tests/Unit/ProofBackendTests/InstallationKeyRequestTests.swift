@@ -11,7 +11,7 @@ import Testing
 /// Requests that the installation's own key signs as well (ES256).
 @Suite struct InstallationKeyRequestTests {
   static func signed(
-    _ app: GateApp, by key: any InstallationKey, name: String? = nil, at now: Int64 = Gate.start
+    _ app: GateApp, by key: any InstallationKey, name: String? = nil, at now: UnixTime = Gate.start
   ) throws -> ReceivedRequest {
     var request = try app.standard()
     var head = try RequestHead(

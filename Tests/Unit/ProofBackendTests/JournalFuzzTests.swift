@@ -10,12 +10,12 @@ import Testing
 /// The reader of replay journals under files that are almost right.
 @Suite("Replay journals, mutated")
 struct JournalFuzzTests {
-  private static let now: UInt64 = 1_800_000_000
+  private static let now: UnixTime = 1_800_000_000
   private static let shape = ReplayJournal.Shape(chunk: 16, most: 64, steps: 4)
   private static let count = 20
 
   private static func open(_ path: String) throws -> JournalReplayStore {
-    try JournalReplayStore(at: path, boot: [1], shape: shape, systemTime: { now })
+    try JournalReplayStore(at: path, boot: [1], shape: shape, systemTime: { now.unsigned })
   }
 
   @Test("a changed file is refused, or incomplete, or knows each used key")

@@ -8,23 +8,24 @@ import Testing
 
 /// The file of a replay journal: restarts, backups, damage, growth, and the SQLite file of earlier versions.
 @Suite struct JournalReplayStoreTests {
-  static let now: UInt64 = 1_800_000_000
+  static let now: UnixTime = 1_800_000_000
   private static let boot: [UInt8] = [1]
   /// A file of few slots, so that tests fill it.
   private static let small = ReplayJournal.Shape(chunk: 4, most: 8, steps: 2, patience: 20)
 
   private static func open(
     _ path: String, boot: [UInt8] = boot, shape: ReplayJournal.Shape = ReplayJournal.Shape(),
-    systemTime: UInt64? = nil
+    systemTime: UnixTime? = nil
   ) throws -> JournalReplayStore {
     try JournalReplayStore(
-      at: path, boot: boot, shape: shape, systemTime: { systemTime ?? ReplayFile.systemTime })
+      at: path, boot: boot, shape: shape,
+      systemTime: { systemTime?.unsigned ?? ReplayFile.systemTime })
   }
 
   /// Makes a store that is complete at ``now``, with a used key.
   private static func used(_ folder: TestFolder, _ name: String = "replay") throws -> String {
     let path = folder.path(name)
-    let store = try JournalReplayStore(provisioning: path, boot: boot, systemTime: { now })
+    let store = try JournalReplayStore(provisioning: path, boot: boot, systemTime: { now.unsigned })
     #expect(try store.begin(at: now).gap == nil)
     #expect(try store.insert(.numbered(1), until: now + 150, at: now))
     return path
@@ -61,7 +62,7 @@ import Testing
     #expect(throws: ReplayStoreFailure.exists(place: path)) {
       try JournalReplayStore(provisioning: path)
     }
-    let later: (UInt64) throws -> UInt64? = { seconds in
+    let later: (UInt64) throws -> UnixTime? = { seconds in
       try Self.open(path, systemTime: Self.now).begin(at: Self.now + seconds).gap
     }
     #expect(try later(0) == nil && later(60) == nil)
@@ -71,7 +72,7 @@ import Testing
   @Test("A store that was silent, or whose machine was started anew, is not complete")
   func silence() throws {
     let folder = TestFolder()
-    func gap(_ name: String, after seconds: UInt64, boot: [UInt8] = Self.boot) throws -> UInt64? {
+    func gap(_ name: String, after seconds: UInt64, boot: [UInt8] = Self.boot) throws -> UnixTime? {
       try Self.open(Self.used(folder, name), boot: boot).begin(at: Self.now + seconds).gap
     }
     #expect(try gap("one", after: 60) == nil)
@@ -88,7 +89,7 @@ import Testing
     let folder = TestFolder()
     let (path, copy) = (folder.path("replay"), folder.path("backup"))
     // The store believes to have written 100 s ago, so that the test need not wait.
-    let then = ReplayFile.systemTime - 100
+    let then = UnixTime(clamping: ReplayFile.systemTime - 100)
     do {
       let store = try Self.open(path, systemTime: then)
       #expect(try store.begin(at: Self.now).gap == Self.now)
@@ -319,10 +320,10 @@ import Testing
   // MARK: The file of earlier versions
 
   private static func earlier(
-    _ path: String, systemTime: UInt64? = nil
+    _ path: String, systemTime: UnixTime? = nil
   ) throws -> SQLiteReplayStore {
     try SQLiteReplayStore(
-      at: path, boot: boot, systemTime: { systemTime ?? ReplayFile.systemTime })
+      at: path, boot: boot, systemTime: { systemTime?.unsigned ?? ReplayFile.systemTime })
   }
 
   @Test("The used proofs, the time and the gap of a SQLite file are taken over")
@@ -356,7 +357,8 @@ import Testing
     let folder = TestFolder()
     let path = folder.path("replay")
     do {
-      let old = try SQLiteReplayStore(provisioning: path, boot: [9], systemTime: { Self.now })
+      let old = try SQLiteReplayStore(
+        provisioning: path, boot: [9], systemTime: { Self.now.unsigned })
       #expect(try old.insert(.numbered(1), until: Self.now + 150, at: Self.now))
     }
     let store = try Self.open(path)

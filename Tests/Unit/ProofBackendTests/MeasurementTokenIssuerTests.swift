@@ -22,8 +22,8 @@ struct MeasurementTokenIssuerTests {
     #expect(grant.attempts == 4)
     #expect(grant.uses == .limited(9))
     #expect(grant.generation == 3)
-    #expect(grant.issued == UInt64(Backend.now))
-    #expect(grant.notAfter == UInt64(Backend.now) + 60)
+    #expect(grant.issued == Backend.now)
+    #expect(grant.notAfter == Backend.now + 60)
     #expect(grant.secrets.form == .diversified)
     let expected = backend.measurement.secrets(for: backend.hardware, with: backend.proofKey)
     for part in HardwareSecrets.Part.allCases {
@@ -134,11 +134,11 @@ struct MeasurementTokenIssuerTests {
     func issuer(_ days: UInt64, _ step: UInt64? = 90 * 86_400) -> MeasurementTokenIssuer {
       MeasurementTokenIssuer(
         backend.issuerKey, for: backend.registry, ledger: backend.ledger,
-        clock: .fixed(UnixTime(seconds: Backend.now + Int64(days) * 86_400)), clockStep: step)
+        clock: .fixed(Backend.now + Int64(days) * 86_400), clockStep: step)
     }
     // An empty ledger knows no time.
     _ = try issuer(0).issue(to: app, for: id, Backend.permissions)
-    let ahead = BackendError.clockAhead(of: UInt64(Backend.now), by: 91 * 86_400)
+    let ahead = BackendError.clockAhead(of: Backend.now, by: 91 * 86_400)
     #expect(throws: ahead) { try issuer(91).issue(to: app, for: id, Backend.permissions) }
     #expect(throws: ahead) { try issuer(91).orderEpoch(for: id) }
     #expect(throws: ahead) { try issuer(91).orderEpochs(for: id, from: 1) }
@@ -146,7 +146,7 @@ struct MeasurementTokenIssuerTests {
     #expect(throws: ahead) { try issuer(91).orderRevocation(of: app.instance, at: id) }
     #expect(ahead.description.contains("91 days"))
     // Nothing was noted: the revocation revokes nothing, and the time is the one before.
-    #expect(try backend.ledger.latestTime() == UInt64(Backend.now))
+    #expect(try backend.ledger.latestTime() == Backend.now)
     _ = try issuer(90).orderEpoch(for: id)
     _ = try issuer(90).issue(to: app, for: id, Backend.permissions)
     _ = try issuer(180).issue(to: app, for: id, Backend.permissions)
@@ -158,7 +158,7 @@ struct MeasurementTokenIssuerTests {
   func steps() throws {
     let backend = try Backend()
     let id = backend.hardware
-    let now = UInt64(Backend.now)
+    let now = Backend.now
     let from = now - 5 * 365 * 86_400
     let times = try backend.issuer.orderEpochs(for: id, from: from).map { order in
       let opened = try backend.keys.open(order)

@@ -13,7 +13,7 @@ import Testing
 /// The properties of every redemption store: counts beside the single use that ``ReplayStoreTests`` shows.
 @Suite struct RedemptionStoreTests {
   typealias Kind = ReplayStoreTests.Kind
-  static let now: UInt64 = 1_800_000_000
+  static let now: UnixTime = 1_800_000_000
 
   private static func redemption(
     _ number: Int, device: Int = 1, account: Int? = 1, name: Int? = nil
@@ -204,7 +204,7 @@ import Testing
       PostgresStatement(
         "half",
         "SELECT outcome FROM pf2.replay_redeem(1, $1::int8, NULL, 'k', $1::int8, $2::bytea, NULL)"),
-      .int8(Int64(Self.now)), .bytea(device.bytes))
+      .int8(Self.now.seconds), .bytea(device.bytes))
     #expect(try half.text(0, 0) == "new")
     // It waits for the place's lock, until the server ends the other session.
     #expect(try Self.counts(store, 1)?.eventsOfDevice.day == 1)

@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  static let now: UInt64 = 1_800_000_000
+  static let now: UnixTime = 1_800_000_000
 
   @Test(
     "Gates work with schema 8 and ledgers with schema 9; services need their own",
@@ -218,14 +218,14 @@ import Testing
 
 /// The file of a replay store: restarts, backups, foreign files.
 @Suite struct SQLiteReplayStoreTests {
-  static let now: UInt64 = 1_800_000_000
+  static let now: UnixTime = 1_800_000_000
   private static let boot: [UInt8] = [1]
 
   private static func open(
-    _ path: String, boot: [UInt8] = boot, systemTime: UInt64? = nil
+    _ path: String, boot: [UInt8] = boot, systemTime: UnixTime? = nil
   ) throws -> SQLiteReplayStore {
     try SQLiteReplayStore(
-      at: path, boot: boot, systemTime: { systemTime ?? ReplayFile.systemTime })
+      at: path, boot: boot, systemTime: { systemTime?.unsigned ?? ReplayFile.systemTime })
   }
 
   @Test("A key outlives its process, and so does the moment up to which others may be missing")
@@ -249,15 +249,15 @@ import Testing
     let path = folder.path("replay")
     do {
       let made = try SQLiteReplayStore(
-        provisioning: path, boot: Self.boot, systemTime: { Self.now })
+        provisioning: path, boot: Self.boot, systemTime: { Self.now.unsigned })
       #expect(try made.begin(at: Self.now) == ReplayMemory(highest: Self.now, gap: nil))
     }
     #expect(throws: ReplayStoreFailure.exists(place: path)) {
       try SQLiteReplayStore(provisioning: path)
     }
     // It believes to have been written in the year 2027: the file's own time is no later.
-    let later: (UInt64) throws -> UInt64? = { seconds in
-      try SQLiteReplayStore(at: path, boot: Self.boot, systemTime: { Self.now })
+    let later: (UInt64) throws -> UnixTime? = { seconds in
+      try SQLiteReplayStore(at: path, boot: Self.boot, systemTime: { Self.now.unsigned })
         .begin(at: Self.now + seconds).gap
     }
     #expect(try later(0) == nil && later(60) == nil)
@@ -269,7 +269,7 @@ import Testing
   @Test("A store that was silent, or whose machine was started anew, is not complete")
   func silence() throws {
     let folder = TestFolder()
-    func gap(_ name: String, after seconds: UInt64, boot: [UInt8] = Self.boot) throws -> UInt64? {
+    func gap(_ name: String, after seconds: UInt64, boot: [UInt8] = Self.boot) throws -> UnixTime? {
       let path = folder.path(name)
       do { _ = try Self.open(path).insert(.numbered(1), until: Self.now + 150, at: Self.now) }
       return try Self.open(path, boot: boot).begin(at: Self.now + seconds).gap
@@ -288,7 +288,7 @@ import Testing
     let folder = TestFolder()
     let (path, copy) = (folder.path("replay"), folder.path("backup"))
     // The store believes to have written 100 s ago, so that the test need not wait.
-    let then = ReplayFile.systemTime - 100
+    let then = UnixTime(clamping: ReplayFile.systemTime - 100)
     do { _ = try Self.open(path, systemTime: then).insert(.numbered(1), until: 1, at: Self.now) }
     #expect(try Self.open(path).begin(at: Self.now).gap == Self.now)
     do { _ = try Self.open(path).insert(.numbered(2), until: Self.now + 9, at: Self.now + 1) }

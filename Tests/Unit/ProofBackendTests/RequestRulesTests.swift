@@ -126,7 +126,7 @@ import Testing
     #expect(third.judge(used, on: Self.route).rejection == .request(.replayed))
     gate.clock.now += 1_000
     let incomplete = FailingReplayStore(
-      ReplayMemory(highest: UInt64(gate.clock.now), gap: UInt64(gate.clock.now)))
+      ReplayMemory(highest: gate.clock.now, gap: gate.clock.now))
     let restored = try gate.verifier(incomplete)
     #expect(restored.judge(used, on: Self.route).rejection == .request(.stale))
   }
@@ -247,7 +247,7 @@ import Testing
     try mixed.fields.append("Proof-Token", twin.token)
     #expect(verifier.judge(mixed, on: Self.route).verdict == nil)
     // A word of one gate on the time is none of another's.
-    let word = GateNonce(try gate.ownKeys()[.nonce]).text(at: UInt64(Gate.start))
+    let word = GateNonce(try gate.ownKeys()[.nonce]).text(at: Gate.start)
     let nonce = word + "." + ReplayKey.fresh()
     var route = Self.route
     route.unanchored = .refused

@@ -25,8 +25,8 @@ import Testing
     #expect(verdict.facts.instance == app.instance && !verdict.facts.isFailed)
     #expect(verdict.facts.responseCode == "ABCDEFGH27" && verdict.facts.properties == 1 << 16)
     #expect(verdict.facts.findings == [GateFinding(category: 3, number: 1)])
-    #expect(verdict.facts.firstSeen == UInt64(Gate.start) - 86_400)
-    #expect(verdict.created == UInt64(Gate.start) && !verdict.isAnchored)
+    #expect(verdict.facts.firstSeen == Gate.start - 86_400)
+    #expect(verdict.created == Gate.start && !verdict.isAnchored)
     #expect(verdict.body == Digest(hashing: Gate.body) && verdict.isBodyChecked)
     #expect(verdict.isReplayChecked && verdict.measured == nil)
     #expect(first.fields.map(\.name) == ["Proof-Time"])
@@ -157,7 +157,7 @@ import Testing
       let nonce = word + "." + ReplayKey.fresh()
       let again = verifier.judge(try app.standard(created: created, nonce: nonce), on: Self.route)
       #expect(again.verdict?.isAnchored == true)
-      #expect(again.verdict?.created == UInt64(gate.clock.now))
+      #expect(again.verdict?.created == gate.clock.now)
       // The whole nonce is single use, and the word ends.
       let replayed = verifier.judge(
         try app.standard(created: created, nonce: nonce), on: Self.route)

@@ -87,7 +87,7 @@ struct TokenSuiteTests {
     let backend = try Backend(drawn: Self.drawn, features: Backend.withSecret)
     let issuer = MeasurementTokenIssuer(
       backend.issuerKey, for: PlainRegistry(hardware: backend.registry.all[backend.hardware]!),
-      ledger: backend.ledger, clock: .fixed(UnixTime(seconds: Backend.now)))
+      ledger: backend.ledger, clock: .fixed(Backend.now))
     #expect(throws: BackendError.factorySecretMissing(backend.hardware)) {
       try issuer.issue(to: backend.app(), for: backend.hardware, Backend.permissions)
     }

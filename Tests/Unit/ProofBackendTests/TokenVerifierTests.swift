@@ -9,7 +9,7 @@ struct TokenVerifierTests {
   private let now = Backend.now
 
   private func claims() throws -> Claims {
-    var claims = Claims(expiry: UnixTime(seconds: now + 300))
+    var claims = Claims(expiry: now + 300)
     claims.binding = try Claims.Binding(to: "Bearer session")
     return claims
   }
@@ -66,13 +66,13 @@ struct TokenVerifierTests {
     #expect(reason(plain, token, boundTo: "Bearer session") == nil)
     #expect(reason(plain, token, boundTo: "Bearer other") == .binding)
     #expect(reason(plain, token, boundTo: "") == .binding)
-    let later = try verifier { $0.clock = .fixed(UnixTime(seconds: now + 300)) }
+    let later = try verifier { $0.clock = .fixed(now + 300) }
     #expect(reason(later, token) == .expired)
     #expect(try reason(verifier { $0.issuer = "us" }, token) == .issuer)
     #expect(try reason(verifier { $0.audience = "api" }, token) == .audience)
     #expect(try reason(verifier { $0.longestLifetime = 60 }, token) == .lifetime)
     var early = try claims()
-    early.issuedAt = UnixTime(seconds: now + 10)
+    early.issuedAt = now + 10
     #expect(try reason(plain, JWSSigner(key).sign(early)) == .early)
     var addressed = try claims()
     addressed.audience = ["api"]

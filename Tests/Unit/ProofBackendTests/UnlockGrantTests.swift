@@ -53,7 +53,7 @@ struct UnlockGrantTests {
     let backend = try Backend()
     let good = ["proof-token": try backend.sealed(backend.claims())]
     var expired = try backend.claims()
-    expired.expiry = UnixTime(seconds: Backend.now - 1)
+    expired.expiry = Backend.now - 1
     func says(_ status: Int, _ word: String, _ got: (Int, String, UnlockGrant.Answer)) -> Bool {
       (got.0, got.1) == (status, word + "\n")
     }

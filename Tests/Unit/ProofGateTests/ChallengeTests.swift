@@ -31,7 +31,7 @@ import Testing
       #expect(challenge.bytes.count == 60 && challenge.text.utf8.count == 80)
       #expect(challenge.kind == kind && challenge.route == 7)
       #expect(challenge.level == (kind.levels == 0...0 ? 0 : 3))
-      #expect(Int64(challenge.expiry) == Site.start + Int64(kind.life))
+      #expect(challenge.expiry == Site.start + Int64(kind.life))
       #expect(try desk.read(challenge.text, for: subject) == challenge)
       #expect(desk.set(kind, for: subject).text != challenge.text)
     }
@@ -46,7 +46,7 @@ import Testing
     #expect(desk.set(.work, level: 255, for: subject).level == 24)
     #expect(desk.set(.memoryWork, level: 255, for: subject).level == 7)
     let long = desk.set(.person, for: subject, life: .max)
-    #expect(Int64(long.expiry) == Site.start + 3600)
+    #expect(long.expiry == Site.start + 3600)
   }
 
   @Test("Every changed bit of an id is refused")
@@ -162,7 +162,7 @@ import Testing
   func backup() throws {
     let site = try Site()
     let subject = try site.subject()
-    let node = try site.challenges(SharedStore(isComplete: false, highest: UInt64(Site.start)))
+    let node = try site.challenges(SharedStore(isComplete: false, highest: Site.start))
     let before = try site.challenges()
     let old = before.set(.person, for: subject, life: 3600).text
     #expect(refusal(node, Self.right, old, subject) == .earlier)

@@ -55,7 +55,7 @@ import Testing
       let challenges = try challenges()
       func bytes(_ text: String) -> [UInt8] { Base64.decode(text, .url) ?? [] }
       switch kind {
-      case .word: return bytes(GateNonce(keys[.word]!).text(at: UInt64(Site.start)))
+      case .word: return bytes(GateNonce(keys[.word]!).text(at: Site.start))
       case .token: return challenges.set(.token, for: subject).bytes
       case .proof: return challenges.set(.proof, for: subject).bytes
       case .work: return challenges.set(.work, for: subject).bytes
@@ -66,11 +66,11 @@ import Testing
         return bytes(try clearances().clearance(for: challenge, subject).text)
       case .ticket:
         let grant = GateGrant(
-          for: site.id, instance: .random(), mode: .production, issued: UInt64(Site.start),
-          notAfter: UInt64(Site.start) + 60, firstSeen: 1, secret: try .random(generation: 1))
+          for: site.id, instance: .random(), mode: .production, issued: Site.start,
+          notAfter: Site.start + 60, firstSeen: 1, secret: try .random(generation: 1))
         return bytes(TicketDesk(keys[.ticket]!, site.id).ticket(for: grant))
       case .verdict:
-        let verdict = GateVerdict(reference: "", moment: UInt64(Site.start), rule: "", passes: true)
+        let verdict = GateVerdict(reference: "", moment: Site.start, rule: "", passes: true)
         let text = verdict.text(for: try request(), with: keys[.verdict]!.active)
         return text.split(separator: ".").flatMap { bytes(String($0)) }
       }
@@ -98,7 +98,7 @@ import Testing
         return (try? desk.check(field, for: Site.host, proven: nil, from: Site.address)) != nil
       case .ticket:
         let desk = TicketDesk(keys[.ticket]!, site.id)
-        return (try? desk.open(text, mode: .production, at: UInt64(Site.start))) != nil
+        return (try? desk.open(text, mode: .production, at: Site.start)) != nil
       case .verdict:
         guard bytes.count > 32 else { return false }
         let parts = [Array(bytes.dropLast(32)), Array(bytes.suffix(32))]
@@ -106,7 +106,7 @@ import Testing
           for: Site.host, keys: [GateVerdictKey(keys[.verdict]!.active)])
         let verdict = parts.map { Base64.encode($0, .url) }.joined(separator: ".")
         let read = try? reader.check(
-          verdict, method: "POST", target: "/", body: .zero, now: UInt64(Site.start))
+          verdict, method: "POST", target: "/", body: .zero, now: Site.start)
         return read != nil
       }
     }

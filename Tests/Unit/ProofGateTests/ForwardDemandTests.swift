@@ -68,7 +68,7 @@ import Testing
   @Test("The table of demands is bounded")
   func demandTable() throws {
     let table = DemandTable()
-    func put(_ name: Int, at now: UInt64) -> Bool {
+    func put(_ name: Int, at now: UnixTime) -> Bool {
       table.put(
         .init(kind: .person, level: 0, moment: now, end: now + 10), for: "\(name)", at: "a",
         now: now)

@@ -9,7 +9,7 @@ import Testing
 /// Openings of gate tokens beyond the budget: the client solves a puzzle first, and each solution pays for one.
 @Suite struct ForwardOpeningTests {
   /// A gate that opens no token without work, and `worked` of clients that solved a puzzle.
-  private func site(worked: Double = 10, seen: UInt64 = ForwardSite.now - 200_000) throws
+  private func site(worked: Double = 10, seen: UnixTime = ForwardSite.now - 200_000) throws
     -> ForwardSite
   {
     var openings = OpeningBudget()

@@ -10,7 +10,7 @@ import Testing
 
 /// A gate with a signed configuration and a file of rules, its nodes, and an app that it admits.
 struct ForwardSite {
-  static let now = UInt64(Site.start)
+  static let now = Site.start
 
   /// One line of a question.
   typealias Line = (name: String, value: String)
@@ -34,7 +34,7 @@ struct ForwardSite {
 
   init(
     _ rules: String, form: String = "standard", watchesAll: Bool = false, isFailed: Bool = false,
-    seen: UInt64 = now - 200_000, style: ForwardStyle = .original, floor: UInt64 = 0,
+    seen: UnixTime = now - 200_000, style: ForwardStyle = .original, floor: UnixTime = 0,
     challenges: String = "", staleAfter: Int64? = nil, bypass: BypassFile? = nil,
     redeems: Bool = false, eventMemory: SharedStore = SharedStore(), eventCapacity: Int = 1000,
     openings: OpeningBudget = OpeningBudget()
@@ -47,7 +47,8 @@ struct ForwardSite {
     let gateSecret = [UInt8](repeating: 9, count: 32)
     let key = try GateIdentity.Key(SecretBytes(copying: gateSecret.span), number: 1)
     configuration = try Self.configuration(
-      site.id, form, key.publicKey.bytes, issuer.publicKey.bytes, floor, challenges, redeems)
+      site.id, form, key.publicKey.bytes, issuer.publicKey.bytes, floor.unsigned, challenges,
+      redeems)
     identity = try configuration.identity([GateSecretKey(SecretBytes(copying: gateSecret.span))])
     self.rules = try ForwardGate.Rules(
       configuration, RouteFile(Array(rules.utf8)), style, takesRouteNames: false,
@@ -164,9 +165,9 @@ struct ForwardSite {
     _ number: UInt16 = 3300, data: [UInt8]? = nil, account: EventAccount? = nil,
     of secret: GateSecret? = nil, count: UInt32 = 1, isAnchored: Bool = true
   ) throws -> String {
-    let now = UInt64(site.clock.now)
+    let now = site.clock.now
     var draft = CompactDraft(
-      created: UInt32(now), start: 7, count: count, measured: 3, event: number,
+      created: now, start: 7, count: count, measured: 3, event: number,
       accountKey: account?.key ?? 0)
     if isAnchored { draft.beacon = try Beacon(header: site.own.beacons.header(at: now)) }
     return try draft.text(
@@ -181,7 +182,7 @@ struct ForwardSite {
     let gate = gate ?? self.gate
     return gate.answer(
       gate.style.told(method: method, target: target, host: host) + fields, from: address,
-      at: UInt64(site.clock.now))
+      at: site.clock.now)
   }
 
   /// The answer to a request that the app proves, and the verdict as its API reads it.
@@ -199,7 +200,7 @@ struct ForwardSite {
     return try GateVerdictReader(for: Site.host, keys: site.own.verdictKeys(for: Site.host))
       .check(
         text, method: method, target: target, body: Digest(hashing: body),
-        now: UInt64(site.clock.now))
+        now: site.clock.now)
   }
 
   /// The fields of a right answer to a refusal's challenge of kind work.
@@ -262,8 +263,8 @@ extension ForwardSite {
 
   /// A gate whose rules need each kind of challenge.
   static func needing(
-    isFailed: Bool = false, seen: UInt64 = now - 200_000, style: ForwardStyle = .original,
-    floor: UInt64 = 0, openings: OpeningBudget = OpeningBudget()
+    isFailed: Bool = false, seen: UnixTime = now - 200_000, style: ForwardStyle = .original,
+    floor: UnixTime = 0, openings: OpeningBudget = OpeningBudget()
   ) throws -> ForwardSite {
     try ForwardSite(
       needs, isFailed: isFailed, seen: seen, style: style, floor: floor, openings: openings)

@@ -50,7 +50,7 @@ import Testing
   @Test("A verdict of any form is judged, and only the gate's own is believed")
   func verdicts() throws {
     let site = try Site()
-    let now = UInt64(Site.start)
+    let now = Site.start
     let verdict = GateVerdict(reference: "r", moment: now, rule: "pay", passes: true)
     let text = try VerdictDesk(site.own, for: Site.host).text(
       of: verdict, method: "GET", target: "/")

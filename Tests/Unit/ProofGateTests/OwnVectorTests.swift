@@ -34,7 +34,7 @@ extension Block {
     try ChallengeSubject(place, body: Digest(bytes("body_digest")), from: client())
   }
 
-  fileprivate func clock() -> SetClock { SetClock(number("now")) }
+  fileprivate func clock() -> SetClock { SetClock(time("now")) }
 
   fileprivate func challenges() throws -> ChallengeDesk {
     var settings = ChallengeDesk.Settings()
@@ -97,7 +97,7 @@ struct OwnVectorTests {
   @Test("of words on the time", arguments: Block.read("own.txt", "word"))
   func words(block: Block) throws {
     let read = GateNonce(try block.own()[.nonce]).read(Substring(block["text"]))
-    #expect(read?.time == block.number("time") as UInt64 && read?.isOfThisStart == false)
+    #expect(read?.time == block.time("time") && read?.isOfThisStart == false)
   }
 
   @Test("of challenges", arguments: Block.read("own.txt", "challenge"))
@@ -106,7 +106,7 @@ struct OwnVectorTests {
     #expect(challenge.bytes == block.bytes("id"))
     #expect(challenge.kind.rawValue == block.number("kind") as UInt8)
     #expect(challenge.level == block.number("level") as UInt8)
-    #expect(challenge.expiry == block.number("expiry") as UInt32)
+    #expect(challenge.expiry == block.time("expiry"))
     #expect(challenge.route == block.number("route") as UInt32)
     #expect(challenge.replayKey.bytes == block.bytes("replay_key"))
     let binding = try block.own()[.challenge].active.tag(
@@ -160,7 +160,7 @@ struct OwnVectorTests {
     #expect(clearance.solved.rawValue == block.number("kinds") as UInt8)
     #expect(clearance.workLevel == block.number("work_level") as UInt8)
     #expect(clearance.memoryWorkLevel == block.number("memory_work_level") as UInt8)
-    #expect(clearance.expiry == block.number("expiry") as UInt32)
+    #expect(clearance.expiry == block.time("expiry"))
     #expect(clearance.serial == block.number("serial") as UInt32)
     #expect(Array(clearance.start) == block.bytes("start"))
     let holder = proven.map { Clearance.Holder.app($0) } ?? .session(block.bytes("holder"))
@@ -171,7 +171,7 @@ struct OwnVectorTests {
   @Test("of tickets", arguments: Block.read("own.txt", "ticket"))
   func tickets(block: Block) throws {
     let desk = TicketDesk(try block.own())
-    let grant = try desk.open(block["text"], mode: .production, at: block.number("now"))
+    let grant = try desk.open(block["text"], mode: .production, at: block.time("now"))
     #expect(desk.ticket(for: grant, nonce: block.bytes("nonce")) == block["text"])
     let body = grant.ticketBody
     let bytes = body.withBytes { unsafe $0.withUnsafeBytes { unsafe Array($0) } }
@@ -185,7 +185,7 @@ struct OwnVectorTests {
       for: block.text("authority"), keys: own.verdictKeys(for: block.text("authority")))
     let verdict = try reader.check(
       block["text"], method: block.text("method"), target: block.text("target"),
-      body: Digest(block.bytes("body_digest")), now: block.number("now"))
+      body: Digest(block.bytes("body_digest")), now: block.time("now"))
     let made = try VerdictDesk(own, for: block.text("authority"))
       .text(of: verdict, method: block.text("method"), target: block.text("target"))
     #expect(made == block["text"])
@@ -227,7 +227,7 @@ struct HostileOwnVectorTests {
     let mode = try #require(Mode(rawValue: block.number("mode")))
     do throws(TicketRefusal) {
       _ = try desk.open(
-        block["text"], mode: mode, floor: block.number("floor"), at: block.number("now"))
+        block["text"], mode: mode, floor: block.time("floor"), at: block.time("now"))
       block.expect(nil)
     } catch {
       block.expect(ticketWords[error] ?? "another")

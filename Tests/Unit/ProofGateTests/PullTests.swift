@@ -68,7 +68,8 @@ import Testing
     file = folder + "/kept.jws"
     let service = try Service()
     self.service = service
-    pull = ConfigurationPull(keptIn: file, signedBy: service.fingerprint, clock: { 77 }) { tag in
+    pull = ConfigurationPull(keptIn: file, signedBy: service.fingerprint, clock: .fixed(77)) {
+      tag in
       try service.ask(tag)
     }
   }

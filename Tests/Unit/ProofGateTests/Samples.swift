@@ -11,14 +11,14 @@ import Synchronization
 final class SetClock: Sendable {
   private let seconds: Atomic<Int64>
 
-  init(_ seconds: Int64 = Site.start) { self.seconds = Atomic(seconds) }
+  init(_ start: UnixTime = Site.start) { seconds = Atomic(start.seconds) }
 
-  var now: Int64 {
-    get { seconds.load(ordering: .sequentiallyConsistent) }
-    set { seconds.store(newValue, ordering: .sequentiallyConsistent) }
+  var now: UnixTime {
+    get { UnixTime(seconds: seconds.load(ordering: .sequentiallyConsistent)) }
+    set { seconds.store(newValue.seconds, ordering: .sequentiallyConsistent) }
   }
 
-  var clock: JOSEClock { JOSEClock { UnixTime(seconds: self.now) } }
+  var clock: UnixClock { UnixClock { self.now } }
 }
 
 /// A replay store that several nodes share, and that a test switches off.
@@ -28,7 +28,7 @@ final class SharedStore: RedemptionStore {
   private let memory: ReplayMemory
   let inserted = Atomic(0)
 
-  init(isComplete: Bool = true, highest: UInt64 = 0) {
+  init(isComplete: Bool = true, highest: UnixTime = 0) {
     memory = ReplayMemory(highest: highest, gap: isComplete ? nil : highest)
   }
 
@@ -39,10 +39,10 @@ final class SharedStore: RedemptionStore {
 
   var count: Int { inserted.load(ordering: .sequentiallyConsistent) }
 
-  func begin(at now: UInt64) -> ReplayMemory { memory }
+  func begin(at now: UnixTime) -> ReplayMemory { memory }
 
   func insert(
-    _ key: ReplayKey, until expiry: UInt64, at now: UInt64
+    _ key: ReplayKey, until expiry: UnixTime, at now: UnixTime
   ) throws(ReplayStoreFailure) -> Bool {
     if isFailing { throw .unavailable(place: "test", reason: "switched off") }
     inserted.add(1, ordering: .sequentiallyConsistent)
@@ -52,13 +52,13 @@ final class SharedStore: RedemptionStore {
   func judgement(under name: ReplayKey) -> [UInt8]? { store.judgement(under: name) }
 
   func record(
-    _ record: ReplayRecord, using key: ReplayKey?, until expiry: UInt64, at now: UInt64
+    _ record: ReplayRecord, using key: ReplayKey?, until expiry: UnixTime, at now: UnixTime
   ) throws(ReplayStoreFailure) -> ReplayRecording {
     try store.record(record, using: key, until: expiry, at: now)
   }
 
   func redeem(
-    _ redemption: Redemption, at now: UInt64, _ judged: (EventCounts) -> [UInt8]
+    _ redemption: Redemption, at now: UnixTime, _ judged: (EventCounts) -> [UInt8]
   ) throws(ReplayStoreFailure) -> RedemptionEnd {
     if isFailing { throw .unavailable(place: "test", reason: "switched off") }
     let end = try store.redeem(redemption, at: now, judged)
@@ -71,7 +71,7 @@ final class SharedStore: RedemptionStore {
 
 /// One gate: its own keys, its nodes, and an app.
 struct Site {
-  static let start: Int64 = 1_800_000_000
+  static let start: UnixTime = 1_800_000_000
   static let host = "api.example.com"
   static let address = "192.0.2.1"
 

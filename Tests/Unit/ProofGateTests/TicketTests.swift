@@ -11,7 +11,7 @@ import Testing
   private func grant(_ site: Site, _ change: (inout GateGrant) -> Void = { _ in }) throws
     -> GateGrant
   {
-    let now = UInt64(Site.start)
+    let now = Site.start
     var grant = GateGrant(
       for: site.id, instance: .random(), mode: .production, issued: now, notAfter: now + 3600,
       firstSeen: now - 86_400, secret: try .random(generation: 7))
@@ -20,8 +20,8 @@ import Testing
   }
 
   private func refusal(
-    _ desk: TicketDesk, _ text: String, mode: Mode = .production, floor: UInt64 = 0,
-    at now: UInt64 = UInt64(Site.start)
+    _ desk: TicketDesk, _ text: String, mode: Mode = .production, floor: UnixTime = 0,
+    at now: UnixTime = Site.start
   ) -> TicketRefusal? {
     do throws(TicketRefusal) {
       _ = try desk.open(text, mode: mode, floor: floor, at: now)
@@ -47,7 +47,7 @@ import Testing
       let text = desk.ticket(for: grant)
       #expect(text.utf8.count == 256 && TicketDesk.byteCount == 192)
       #expect(desk.ticket(for: grant) != text)
-      let opened = try desk.open(text, mode: .production, at: UInt64(Site.start))
+      let opened = try desk.open(text, mode: .production, at: Site.start)
       #expect(opened.gate == grant.gate && opened.instance == grant.instance)
       #expect(
         opened.secret.generation == 7 && opened.secret.keys.handle == grant.secret.keys.handle)
@@ -87,9 +87,9 @@ import Testing
     #expect(refusal(TicketDesk(try Site.own(site.id, [new, old])), text) == nil)
     #expect(refusal(TicketDesk(try Site.own(site.id, [new])), text) == .key)
     #expect(refusal(desk, text, mode: .development) == .mode)
-    #expect(refusal(desk, text, at: UInt64(Site.start) + 3600) == nil)
-    #expect(refusal(desk, text, at: UInt64(Site.start) + 3601) == .expired)
-    #expect(refusal(desk, text, floor: UInt64(Site.start)) == nil)
-    #expect(refusal(desk, text, floor: UInt64(Site.start) + 1) == .superseded)
+    #expect(refusal(desk, text, at: Site.start + 3600) == nil)
+    #expect(refusal(desk, text, at: Site.start + 3601) == .expired)
+    #expect(refusal(desk, text, floor: Site.start) == nil)
+    #expect(refusal(desk, text, floor: Site.start + 1) == .superseded)
   }
 }

@@ -8,7 +8,7 @@ import Testing
 
 /// Verdicts: authenticated for one host, bound to one request, and of one moment.
 @Suite struct VerdictTests {
-  private static let now = UInt64(Site.start)
+  private static let now = Site.start
   private static let body = Digest(hashing: [1, 2, 3])
 
   private func verdict() throws -> GateVerdict {
@@ -35,7 +35,7 @@ import Testing
   private func refusal(
     _ reader: GateVerdictReader, _ text: String, method: String = "POST",
     target: String = "/pay?to=7",
-    body: Digest = body, authorization: String? = "Bearer abc", now: UInt64 = now
+    body: Digest = body, authorization: String? = "Bearer abc", now: UnixTime = now
   ) -> GateVerdictRefusal? {
     do throws(GateVerdictRefusal) {
       _ = try reader.check(

@@ -54,11 +54,35 @@ struct UnixTimeTests {
     #expect(UnixTime(seconds: .max).advanced(by: 1).seconds == .max)
     #expect(UnixTime(seconds: .min).advanced(by: -1).seconds == .min)
     #expect(UnixTime(seconds: 5).advanced(by: -7) == UnixTime(seconds: -2))
+    #expect(UnixTime(seconds: 5, nanoseconds: 9) - 7 == UnixTime(seconds: -2, nanoseconds: 9))
+    #expect((UnixTime.last + 1, UnixTime.last + UInt64.max) == (.last, .last))
+    let first = UnixTime(seconds: .min)
+    #expect(
+      (first - 1, first - UInt64.max, UnixTime(seconds: 0) - Int64.min) == (first, first, .last))
+  }
+
+  @Test("The distance of two times is in whole seconds, and bounded")
+  func distance() {
+    #expect(UnixTime(seconds: 5, nanoseconds: 999_999_999).distance(to: 7) == 2)
+    #expect(UnixTime(seconds: 7) - UnixTime(seconds: 9) == -2)
+    let first = UnixTime(seconds: .min)
+    #expect((first.distance(to: .last), UnixTime.last.distance(to: first)) == (.max, .min))
+  }
+
+  @Test("Formats without a sign begin at 1970, and their last second is the last time")
+  func unsigned() {
+    #expect(UnixTime(seconds: -1).unsigned == 0)
+    #expect(UnixTime(seconds: 5, nanoseconds: 9).unsigned == 5)
+    #expect(UnixTime(seconds: .max - 1).unsigned == UInt64(Int64.max) - 1)
+    #expect(UnixTime.last.unsigned == .max)
+    #expect(UnixTime(clamping: UInt64.max) == .last)
+    #expect(UnixTime(clamping: UInt64(5)) == 5)
+    #expect(UnixTime(seconds: 5, nanoseconds: 9).whole == 5)
   }
 
   @Test("The system's clock goes, and a fixed one stands")
   func clocks() {
-    #expect(JOSEClock.system.now > UnixTime(seconds: 1_700_000_000))
-    #expect(JOSEClock.fixed(Sample.now).now == Sample.now)
+    #expect(UnixClock.system.now > UnixTime(seconds: 1_700_000_000))
+    #expect(UnixClock.fixed(Sample.now).now == Sample.now)
   }
 }

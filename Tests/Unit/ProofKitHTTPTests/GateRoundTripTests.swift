@@ -247,7 +247,7 @@ final class GateParties {
   final class PaidAPI: HTTPHandler {
     let events: EventVerifier
     private let verifier: CoreLock<RequestVerifier>
-    private let made: @Sendable (JOSEClock) throws -> RequestVerifier
+    private let made: @Sendable (UnixClock) throws -> RequestVerifier
     /// The installation's key that the account's records name.
     let installationKey = CoreLock<InstallationPoint?>(nil)
     private let state: CoreLock<(route: RequestRoute, sent: [Sent], judged: [RequestJudgement])>
@@ -258,8 +258,8 @@ final class GateParties {
     ) throws {
       // An API that has been up for five minutes: one that has just started waits for its window to pass.
       let isUp = CoreLock(false)
-      let clock = JOSEClock {
-        let now = JOSEClock.system.now
+      let clock = UnixClock {
+        let now = UnixClock.system.now
         return isUp.withLock { $0 } ? now : UnixTime(seconds: now.seconds - 300)
       }
       let own = SecretBytes.random(count: 32)

@@ -54,7 +54,7 @@ extension BenchTests {
         await door.disconnect()
       }
       let door = stage.connection()
-      let later: UInt64 = 1_720_000_000
+      let later: UnixTime = 1_720_000_000
       let epoch = Order.Action.epoch(bench.identity.id)
       try await door.deliver(Order(epoch, issued: later).signed(by: bench.issuer))
       #expect(try await door.status().epoch == later)

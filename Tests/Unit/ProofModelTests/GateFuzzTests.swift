@@ -11,7 +11,7 @@ struct GateFuzzTests {
   func beacons() throws {
     var mutator = Mutator("beacon")
     let key = try BeaconKey(from: .random(count: 32), number: 1, of: .random())
-    let corpus = [key.header(at: 1_800_000_000), key.header(at: 0), key.header(at: .max)].map {
+    let corpus = [key.header(at: 1_800_000_000), key.header(at: 0), key.header(at: .last)].map {
       Array($0.utf8)
     }
     var taken = 0

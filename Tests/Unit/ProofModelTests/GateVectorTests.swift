@@ -37,7 +37,7 @@ struct GateVectorTests {
     let key = try BeaconKey(
       from: block.secret("own_secret"), number: block.number("number"),
       of: GateID(block.bytes("gate_id")))
-    let header = key.header(at: block.number("time"))
+    let header = key.header(at: block.time("time"))
     #expect(Base64.decode(header, .url) == block.bytes("message"))
     let beacon = try Beacon(header: header)
     let time: UInt64 = block.number("time")
@@ -73,7 +73,7 @@ struct GateVectorTests {
   func compactTokens(block: Block) throws {
     let flags: UInt8 = block.number("flags")
     var draft = CompactDraft(
-      created: block.number("created"), start: block.number("start"),
+      created: block.time("created"), start: block.number("start"),
       count: block.number("count"), measured: block.number("measured"),
       event: block.number("event"), accountKey: block.number("account_key"),
       isYoung: flags & 2 != 0, isInErrorState: flags & 1 != 0)
@@ -131,8 +131,8 @@ struct HostileGateVectorTests {
       let gate = try GateIdentity(
         id: GateID(block.bytes("gate_id")), keys: keys,
         issuers: block.all("issuer").map { try IssuerPublicKey(hex($0)) }, mode: block.mode(),
-        floor: block.number("floor"))
-      _ = try gate.open(block.bytes("token"), at: block.number("now"))
+        floor: block.time("floor"))
+      _ = try gate.open(block.bytes("token"), at: block.time("now"))
     }
   }
 
@@ -148,7 +148,7 @@ struct HostileGateVectorTests {
     expect(block) {
       let token = try CompactToken(
         checking: block["text"], for: block.subject(), with: block.compactKeys())
-      let now: UInt64 = block.number("now")
+      let now = block.time("now")
       var rules = CompactToken.Rules(
         now: now, window: block.number("window"), newest: block.number("newest"),
         event: block.number("event"), measuredMax: block.number("measured_max"))
@@ -296,7 +296,7 @@ extension Block {
   fileprivate func gateGrant() throws -> GateGrant {
     var grant = try GateGrant(
       for: GateID(bytes("gate_id")), instance: InstanceID(bytes("instance_id")), mode: mode(),
-      issued: number("issued"), notAfter: number("not_after"), firstSeen: number("first_seen"),
+      issued: time("issued"), notAfter: time("not_after"), firstSeen: time("first_seen"),
       secret: GateSecret(secret("secret"), generation: number("generation")))
     let flags: UInt16 = number("flags")
     grant.isFailed = flags & 1 != 0
@@ -332,7 +332,7 @@ extension Block {
     }
   }
 
-  fileprivate func beacons(at now: UInt64) -> ValidBeacons {
+  fileprivate func beacons(at now: UnixTime) -> ValidBeacons {
     BeaconKey(secret("beacon_key")).valid(at: now)
   }
 

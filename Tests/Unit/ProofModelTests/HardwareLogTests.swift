@@ -100,7 +100,7 @@ struct HardwareLogTests {
     #expect(entry.event.rawValue == block.number("event"))
     #expect(entry.verdictNumber == block.number("verdict"))
     #expect((entry.commandClass, entry.kind) == (block.number("class"), block.number("kind")))
-    #expect((entry.time, entry.counter) == (block.number("epoch"), block.number("counter")))
+    #expect((entry.time ?? 0, entry.counter) == (block.time("epoch"), block.number("counter")))
     #expect(entry.number == number)
     let who = block.bytes("who")
     if let note = entry.note {

@@ -225,7 +225,7 @@ struct VectorTests {
       #expect(try status.mode == block.mode())
       #expect(status.slotCount == block.number("slots"))
       #expect(status.slotsUsed == block.number("slots_used"))
-      #expect(status.epoch ?? 0 == block.number("epoch"))
+      #expect(status.epoch ?? 0 == block.time("epoch"))
     }
   }
 

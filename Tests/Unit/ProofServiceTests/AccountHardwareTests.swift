@@ -27,7 +27,7 @@ import Testing
       identity, mode: .development, allowsLiteral: true, name: "door")
     #expect(try registry.hardware(id) == added)
     #expect(added.mode == .development && added.allowsLiteral && !added.isRevoked)
-    #expect(added.added == bench.clock.seconds && added.name == "door")
+    #expect(added.added == bench.clock.now && added.name == "door")
     #expect(try bench.management.hardware(id) == added)
     try bench.management.revokeHardware(id)
     #expect(try registry.hardware(id)?.isRevoked == true)

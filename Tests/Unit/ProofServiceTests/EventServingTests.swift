@@ -16,10 +16,10 @@ import Testing
 private struct GoneStore: RedemptionStore {
   private static let failure = ReplayStoreFailure.unavailable(place: "test", reason: "gone")
 
-  func begin(at now: UInt64) -> ReplayMemory { ReplayMemory(highest: 0, gap: nil) }
+  func begin(at now: UnixTime) -> ReplayMemory { ReplayMemory(highest: 0, gap: nil) }
 
   func insert(
-    _ key: ReplayKey, until expiry: UInt64, at now: UInt64
+    _ key: ReplayKey, until expiry: UnixTime, at now: UnixTime
   ) throws(ReplayStoreFailure) -> Bool { throw Self.failure }
 
   func judgement(under name: ReplayKey) throws(ReplayStoreFailure) -> [UInt8]? {
@@ -27,11 +27,11 @@ private struct GoneStore: RedemptionStore {
   }
 
   func record(
-    _ record: ReplayRecord, using key: ReplayKey?, until expiry: UInt64, at now: UInt64
+    _ record: ReplayRecord, using key: ReplayKey?, until expiry: UnixTime, at now: UnixTime
   ) throws(ReplayStoreFailure) -> ReplayRecording { throw Self.failure }
 
   func redeem(
-    _ redemption: Redemption, at now: UInt64, _ judged: (EventCounts) -> [UInt8]
+    _ redemption: Redemption, at now: UnixTime, _ judged: (EventCounts) -> [UInt8]
   ) throws(ReplayStoreFailure) -> RedemptionEnd { throw Self.failure }
 
   func forget(account: ReplayKey) throws(ReplayStoreFailure) -> Int { throw Self.failure }
@@ -100,7 +100,7 @@ private final class Lines: Sendable {
     func event(_ secret: GateSecret, for admission: GateAdmission) throws -> String {
       let audience = try #require(admission.events(of: 3300)).audience
       var draft = CompactDraft(
-        created: UInt32(world.now), start: 7, count: 1, measured: 3,
+        created: world.now, start: 7, count: 1, measured: 3,
         beacon: try Beacon(header: beacons.header(at: world.now)))
       draft.event = 3300
       return try draft.text(for: .event(), with: secret.eventKeys(for: audience))

@@ -109,7 +109,7 @@ import Testing
       try bench.app.report(.init(.token, name: Bench.api), answering: $0)
     }
     let answer = send(bench, reports[0])
-    let expiry = bench.clock.seconds + 60
+    let expiry = bench.clock.now + 60
     let mark = try #require(
       try bench.store.glance(
         at: bench.app.device, and: SaltPlace(challenges[0].draft.salt, expiring: expiry)
@@ -119,7 +119,7 @@ import Testing
     // An attacker who can write the store moves it to another salt.
     let use = SaltUse(
       of: challenges[1].draft.salt, by: bench.app.device, expiring: expiry,
-      at: bench.clock.seconds, report: Digest(hashing: reports[1]), answer: mark.answer,
+      at: bench.clock.now, report: Digest(hashing: reports[1]), answer: mark.answer,
       revision: try bench.store.revision())
     #expect(try bench.store.use(use) == .used)
     #expect(bench.post("/v1/report", reports[1]).status == 503)

@@ -36,7 +36,7 @@ import Testing
         salt, by: device, DeviceSighting(over: 0, generation: 7, note: [], strings: .put([1])))
       #expect(try store.use(use) == .used)
     }
-    #expect(try one.dropDevices(lastSeenBefore: .max, atMost: 9) == 1)
+    #expect(try one.dropDevices(lastSeenBefore: .last, atMost: 9) == 1)
     #expect(try one.generationFloor() == 7 && two.generationFloor() == 0)
     #expect(try two.device(device)?.generation == 7 && one.device(device) == nil)
     #expect(try two.row(device.description, of: .deviceString) == [1])
@@ -99,7 +99,7 @@ import Testing
       let sighting = DeviceSighting(over: 0, generation: generation, note: [])
       let use = try Spender(store: two).use(by: Spender.device(device), sighting)
       #expect(try two.use(use) == .used)
-      #expect(try two.dropDevices(lastSeenBefore: .max, atMost: 9) == 1)
+      #expect(try two.dropDevices(lastSeenBefore: .last, atMost: 9) == 1)
     }
     #expect(try one.device(device) == nil && one.generationFloor() == 0)
     try see(1, 7)
@@ -170,15 +170,15 @@ import Testing
     let store = try store("account")
     for seconds in [Int64.max, Int64(Int32.max) + 1, .min, -1] {
       var use = try Spender(store: store).use(by: device, DeviceSighting(over: 0, note: []))
-      use.expiry = seconds
+      use.expiry = UnixTime(seconds: seconds)
       #expect(try store.use(use) == .stale)
       #expect(try store.mark(of: use) == nil)
     }
     var late = try Spender(store: store).use(by: device, DeviceSighting(over: 0, note: []))
-    late.time = .min
+    late.time = UnixTime(seconds: .min)
     #expect(try store.use(late) == .used)
-    #expect(try store.dropMarks(expiredBefore: .max) == 1)
-    #expect(try store.dropMarks(expiredBefore: .min) == 0)
+    #expect(try store.dropMarks(expiredBefore: .last) == 1)
+    #expect(try store.dropMarks(expiredBefore: UnixTime(seconds: .min)) == 0)
   }
 
   @Test func `a primary that can commit nothing gives no reading of the present`() throws {

@@ -335,7 +335,9 @@ import Testing
     do {
       let store = try SQLiteStore(creatingAt: path)
       for number in 1...9 as ClosedRange<UInt8> {
-        #expect(try Self.see(Spender.device(number), at: 1_000 * Int64(number), store) == .used)
+        #expect(
+          try Self.see(Spender.device(number), at: UnixTime(clamping: 1_000 * Int(number)), store)
+            == .used)
       }
       for (number, salt) in salts.enumerated() {
         #expect(try store.use(Self.use(of: salt, number, store)) == .used)
@@ -381,7 +383,7 @@ import Testing
   }
 
   private static func see(
-    _ device: InstanceID, at time: Int64, _ store: any Store
+    _ device: InstanceID, at time: UnixTime, _ store: any Store
   ) throws -> SaltOutcome {
     let version = try store.device(device)?.version ?? 0
     return try store.use(
@@ -401,7 +403,7 @@ import Testing
     let place = Workplace()
     let path = place.path(of: "store")
     let store = try SQLiteStore(creatingAt: path)
-    for time in [7_199, 7_200, 7_201, 10_799, 10_800, 3_600, 10_801, 100_000, 7_200] as [Int64] {
+    for time in [7_199, 7_200, 7_201, 10_799, 10_800, 3_600, 10_801, 100_000, 7_200] as [UnixTime] {
       #expect(try Self.see(Spender.device(1), at: time, store) == .used)
       #expect(try Self.strayHours(path) == 0, "\(time)")
     }

@@ -248,8 +248,8 @@ import Testing
     #expect(try store.glance(at: unknown, and: place).mark == nil)
     let others = [
       SaltPlace(.random(), expiring: use.expiry), SaltPlace(use.salt, expiring: use.expiry + 60),
-      SaltPlace(use.salt, expiring: -1), SaltPlace(use.salt, expiring: .max),
-      SaltPlace(use.salt, expiring: .min),
+      SaltPlace(use.salt, expiring: -1), SaltPlace(use.salt, expiring: .last),
+      SaltPlace(use.salt, expiring: UnixTime(seconds: .min)),
     ]
     // A lap of the ring later the table is the same. The end is authenticated elsewhere.
     for other in others where other.salt != use.salt || other.slot != place.slot {
@@ -286,7 +286,7 @@ import Testing
   ) throws {
     let spender = try spender(kind)
     let store = spender.store
-    let start = (spender.now / 60 + 2) * 60 - spender.now
+    let start = 120 - spender.now.seconds % 60
     // Three minutes: the first and the last second of each.
     var uses: [SaltUse] = []
     for minute in 0..<3 as Range<Int64> {

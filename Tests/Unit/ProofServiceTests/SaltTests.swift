@@ -11,7 +11,7 @@ import Testing
   private let keys = SaltKeys(
     active: SaltKey(secret([UInt8](repeating: 7, count: 32)), epoch: 5),
     old: SaltKey(secret([UInt8](repeating: 6, count: 32)), epoch: 4))
-  private let now: Int64 = 1_800_000_000
+  private let now: UnixTime = 1_800_000_000
   private let noise = SaltNoise()
 
   private func asker(
@@ -35,7 +35,7 @@ import Testing
   private func open(
     _ salt: Salt, _ asker: SaltTerms.Asker, above before: UInt32 = 69_999,
     sources: [Source] = SourcesAsked.all, keys: SaltKeys? = nil, account: String = "door",
-    at time: Int64? = nil
+    at time: UnixTime? = nil
   ) -> SaltTerms? {
     SaltTerms(
       of: salt, from: asker, above: before, sources: { _ in sources }, under: keys ?? self.keys,
@@ -98,7 +98,8 @@ import Testing
   }
 
   @Test func `expiry and generation are completed across the ends of their bits`() throws {
-    for time in [0, 1 << 19 - 5, 3 << 19 - 60, 1_799_999_999] as [Int64] {
+    for from in [0, 1 << 19 - 5, 3 << 19 - 60, 1_799_999_999] as [Int64] {
+      let time = UnixTime(seconds: from)
       for seconds in [5, 600] as [Int64] {
         let made = SaltTerms(
           asker(), expiry: time + seconds, generation: 1, policy: .full, limitLog2: 33,

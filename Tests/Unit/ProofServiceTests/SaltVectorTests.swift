@@ -25,7 +25,7 @@ import VectorFiles
       purpose: try #require(AttestationPurpose(rawValue: block.number("purpose"))),
       gate: gate.isEmpty ? nil : try GateID(gate))
     let terms = SaltTerms(
-      asker, expiry: block.number("expiry"), generation: block.number("generation"),
+      asker, expiry: block.time("expiry"), generation: block.number("generation"),
       policy: try #require(MeasurementPolicy(rawValue: block.number("policy"))),
       limitLog2: block.number("limit"), withheld: CollectionMode(rawValue: block.number("mode")),
       sources: try sources(block))

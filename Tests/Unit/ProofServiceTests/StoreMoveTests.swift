@@ -35,7 +35,7 @@ import Testing
         #expect(outcome == .used)
       }
     }
-    #expect(try store.dropDevices(lastSeenBefore: .max, atMost: 3) == 3)
+    #expect(try store.dropDevices(lastSeenBefore: .last, atMost: 3) == 3)
   }
 
   @Test(.enabled(if: Server.isThere))

@@ -13,7 +13,7 @@ import Testing
 
   /// Spends a salt that ends at a time, by a device that is seen then.
   private func use(
-    _ store: InterruptedStore, _ number: UInt8, until end: Int64
+    _ store: InterruptedStore, _ number: UInt8, until end: UnixTime
   ) throws -> SaltPlace {
     let salt = try Salt([UInt8](repeating: number, count: Salt.byteCount))
     let use = SaltUse(
@@ -26,7 +26,7 @@ import Testing
   @Test func `a node that is ahead drops no mark and no device that the shared clock keeps`()
     throws
   {
-    let now: Int64 = 1_700_000_000
+    let now: UnixTime = 1_700_000_000
     var policy = Policy()
     try policy.set(.deviceRetention, to: "1")
     for (shared, isDropped) in [(now, false), (now + 30 * 86_400, true), (nil, true)] {
@@ -38,12 +38,12 @@ import Testing
       let watch = ClockWatch()
       #expect(try sweeper.sweep(store, under: policy, at: ahead, watch) == (isDropped ? 1 : 0))
       #expect(try (store.glance(at: device(1), and: place).mark == nil) == isDropped)
-      #expect(watch.clockAhead == shared.map { ahead - $0 })
+      #expect(watch.clockAhead == shared.map { Int64(ahead - $0) })
     }
   }
 
   @Test func `a node that is late drops by its own clock`() throws {
-    let now: Int64 = 1_700_000_000
+    let now: UnixTime = 1_700_000_000
     let store = InterruptedStore()
     let place = try use(store, 1, until: now + 60)
     store.clock.withLock { $0 = now + 3_600 }
@@ -57,7 +57,7 @@ import Testing
     _ = try bench.attest(bench.app)
     func text() -> String { String(decoding: bench.get("/metrics").body, as: UTF8.self) }
     #expect(!text().contains("clock_ahead"))
-    store.clock.withLock { $0 = bench.clock.seconds - 7 + 60 }
+    store.clock.withLock { $0 = bench.clock.now - 7 + 60 }
     bench.clock.advance(by: 60)
     _ = try bench.attest(bench.app)
     #expect(text().contains("proof_service_clock_ahead_seconds 7\n"))
@@ -70,7 +70,7 @@ import Testing
     let store = InterruptedStore()
     let bench = try Bench(store)
     func move(by seconds: Int64) {
-      store.clock.withLock { $0 = bench.clock.seconds - seconds }
+      store.clock.withLock { $0 = bench.clock.now - seconds }
     }
     move(by: ahead.signum() * 30)
     _ = try bench.attest(bench.app)

@@ -105,16 +105,17 @@ final class ReplayFile: @unchecked Sendable {
   /// Runs a step atomically. Takes the time, and forgets entries that have ended.
   ///
   /// - Parameters:
-  ///   - now: Unix seconds: the highest time that the verifier has seen.
+  ///   - now: The highest time that the verifier has seen.
   ///   - mustLast: Whether the step must survive a power cut when this function returns.
   ///   - systemTime: Gives the system's time.
   ///   - body: The step.
   /// - Returns: The result of the step.
   /// - Throws: ``ReplayStoreFailure``; nothing was changed then.
   func transaction<R>(
-    at now: UInt64, mustLast: Bool = false, _ systemTime: () -> UInt64,
+    at now: UnixTime, mustLast: Bool = false, _ systemTime: () -> UInt64,
     _ body: (ReplayFile) throws(ReplayStoreFailure) -> R
   ) throws(ReplayStoreFailure) -> R {
+    let now = now.unsigned
     try setSynchronous(mustLast)
     try execute("BEGIN IMMEDIATE")
     do throws(ReplayStoreFailure) {
@@ -149,10 +150,10 @@ final class ReplayFile: @unchecked Sendable {
     isSynchronous = mustLast
   }
 
-  func insert(_ key: ReplayKey, _ expiry: UInt64) throws(ReplayStoreFailure) -> Bool {
+  func insert(_ key: ReplayKey, _ expiry: UnixTime) throws(ReplayStoreFailure) -> Bool {
     try run(
       "INSERT INTO \(tables.used) VALUES (?, ?) ON CONFLICT DO NOTHING",
-      [.bytes(key.bytes), .number(Int64(clamping: expiry))]) == 1
+      [.bytes(key.bytes), .number(expiry.seconds)]) == 1
   }
 
   func judgement(_ name: ReplayKey) throws(ReplayStoreFailure) -> [UInt8]? {
@@ -167,7 +168,7 @@ final class ReplayFile: @unchecked Sendable {
     try run(
       "INSERT INTO \(tables.judgement) VALUES (?, ?, ?)",
       [
-        .bytes(record.name.bytes), .bytes(record.bytes), .number(Int64(clamping: record.expiry)),
+        .bytes(record.name.bytes), .bytes(record.bytes), .number(record.expiry.seconds),
       ])
   }
 
@@ -175,10 +176,8 @@ final class ReplayFile: @unchecked Sendable {
 
   /// Counts an event at the highest time of the store.
   func count(_ redemption: Redemption) throws(ReplayStoreFailure) -> EventCounts {
-    let now = try number(.highest)
-    let (device, moment) = (
-      Value.bytes(redemption.device.bytes), Value.number(Int64(clamping: now))
-    )
+    let now = UnixTime(clamping: try number(.highest))
+    let (device, moment) = (Value.bytes(redemption.device.bytes), Value.number(now.seconds))
     var counts = EventCounts()
     var meter = EventMeter()
     try run("SELECT bytes FROM \(tables.meter) WHERE device = ?", [device]) { row in
@@ -203,14 +202,14 @@ final class ReplayFile: @unchecked Sendable {
 
   /// Counts the rows of a column's value, the latest ones up to ``EventCounts/most``.
   private func span(
-    of column: String, _ value: Value, at now: UInt64
+    of column: String, _ value: Value, at now: UnixTime
   ) throws(ReplayStoreFailure) -> EventCounts.Span {
     var span = EventCounts.Span()
     try run(
       "SELECT last FROM \(tables.pair) WHERE \(column) = ? ORDER BY last DESC LIMIT ?",
       [value, .number(Int64(EventCounts.most))]
     ) { row in
-      let last = UInt64(clamping: row.number())
+      let last = UnixTime(seconds: row.number())
       if last + 60 > now { span.minute += 1 }
       if last + 3_600 > now { span.hour += 1 }
       if last + 86_400 > now { span.day += 1 }
@@ -237,12 +236,12 @@ final class ReplayFile: @unchecked Sendable {
     return UInt64(clamping: found)
   }
 
-  func noteGap(until moment: UInt64) throws(ReplayStoreFailure) {
+  func noteGap(until moment: UnixTime) throws(ReplayStoreFailure) {
     try run(
       """
       INSERT INTO \(tables.note) VALUES (?1, ?2, x'') ON CONFLICT DO UPDATE SET number = max(number, ?2)
       """,
-      [.number(Number.gap.rawValue), .number(Int64(clamping: moment))])
+      [.number(Number.gap.rawValue), .number(moment.seconds)])
   }
 
   /// Whether the file's last write was after the machine's last start.
@@ -421,7 +420,7 @@ extension ReplayFile {
     return status.st_size == 0
   }
 
-  /// The time when the file or its log was last changed, in Unix seconds; 0 if the file is missing.
+  /// The time when the file or its log was last changed, in seconds since 1970; 0 if the file is missing.
   /// No program can set this time.
   static func lastChange(of path: String) -> UInt64 {
     var latest: UInt64 = 0

@@ -17,7 +17,7 @@ private func key(_ number: Int) throws -> ReplayKey {
   try ReplayKey(Array(Digest(hashing: Array("\(number)".utf8)).bytes.prefix(ReplayKey.byteCount)))
 }
 
-private func redemption(_ number: Int, at now: UInt64) throws -> Redemption {
+private func redemption(_ number: Int, at now: UnixTime) throws -> Redemption {
   Redemption(
     try key(number), until: now + 200_000, device: try key(-1), account: try key(-2),
     name: try key(-1_000 - number), kept: now + 86_400)
@@ -40,8 +40,8 @@ private func store(_ path: String, isNew: Bool = false) throws -> any ReplayStor
 }
 
 func runRedemptions(_ arguments: [String]) throws -> Bool {
-  let told = ProcessInfo.processInfo.environment["STORE_NOW"].flatMap(UInt64.init)
-  let now = told ?? UInt64(Date().timeIntervalSince1970)
+  let told = ProcessInfo.processInfo.environment["STORE_NOW"].flatMap(Int64.init)
+  let now = told.map { UnixTime(seconds: $0) } ?? .now
   if arguments[0] == "provision" {
     _ = try store(arguments[1], isNew: true)
     return true

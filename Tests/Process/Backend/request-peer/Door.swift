@@ -23,7 +23,7 @@ final class Door {
     let issuer = try IssuerKey(seed: bytes(2, 32))
     let key = try GateIdentity.Key(bytes(3, 32), number: 1)
     secret = try GateSecret(bytes(4, 32), generation: 1)
-    let now = UInt64(Date().timeIntervalSince1970)
+    let now = UnixTime.now
     let grant = GateGrant(
       for: id, instance: try InstanceID([UInt8](repeating: 5, count: 16)), mode: .production,
       issued: now, notAfter: now + 3600, firstSeen: now, secret: secret)
@@ -40,7 +40,8 @@ final class Door {
     try head.fields.append("proof-token", Base64.encode(token.bytes, .url))
     try secret.keys.withRequestKey { key in
       try StandardForm().sign(
-        &head, body: body, with: key, keyID: name, created: question.created ?? 0,
+        &head, body: body, with: key, keyID: name,
+        created: UnixTime(seconds: question.created ?? 0),
         nonce: (question.word.map { $0 + "." } ?? "") + Base64.encode(Salt.random().bytes, .url))
     }
   }

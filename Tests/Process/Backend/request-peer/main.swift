@@ -60,9 +60,8 @@ func answer(_ question: Question, _ key: any InstallationKey, _ door: Door) thro
     return Answer(refusal: refusal(of: head, secret))
   }
   let body = question.body.flatMap(Hexadecimal.decode).map { ContentDigest(of: $0.span) }
-  let (created, nonce, keyID) = (
-    question.created ?? 0, question.nonce ?? "", question.keyid ?? ""
-  )
+  let created = UnixTime(seconds: question.created ?? 0)
+  let (nonce, keyID) = (question.nonce ?? "", question.keyid ?? "")
   var answer = Answer()
   if let judge = question.judge {
     (answer.judged, answer.word) = try door.judge(question, head, installation: judge)
@@ -96,7 +95,7 @@ func refusal(of head: RequestHead, _ key: [UInt8]) -> Int {
 
 if CommandLine.arguments[1] == "replay" {
   let store = try SQLiteReplayStore(at: CommandLine.arguments[2])
-  let now = UInt64(CommandLine.arguments[3]) ?? 0
+  let now = UnixTime(clamping: UInt64(CommandLine.arguments[3]) ?? 0)
   print("gap", try store.begin(at: now).gap.map { "\($0)" } ?? "none")
   fflush(nil)
   while let line = readLine() {

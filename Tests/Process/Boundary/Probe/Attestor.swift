@@ -99,8 +99,8 @@ private func probeConfiguration(_ storage: String) throws {
 }
 
 func probeAttestor(in storage: String) async throws {
-  let clock = AttestorClock(uptime: { .zero }, unixTime: { 7 })
-  try expect(clock.uptime() == .zero && clock.unixTime() == 7)
+  let clock = AttestorClock(uptime: { .zero }, time: .fixed(7))
+  try expect(clock.uptime() == .zero && clock.time.now == 7)
   try expect(AttestorClock.system.uptime() >= .zero)
   try probeConfiguration(storage)
   let attestor = try stillAttestor(storage: storage)

@@ -73,7 +73,7 @@ private let keys = KeyAlgorithm.allCases.map { algorithm in
   return key
 }
 
-private let clock = JOSEClock.fixed(UnixTime(seconds: 1_800_000_000))
+private let clock = UnixClock.fixed(UnixTime(seconds: 1_800_000_000))
 
 /// One input: its first byte says which parser gets the rest.
 @_cdecl("LLVMFuzzerTestOneInput")

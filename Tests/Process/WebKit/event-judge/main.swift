@@ -24,8 +24,8 @@ let configuration = try read(words[1])
 // It has been up for five minutes: one that has just started refuses tokens from before its start.
 let isUp = CoreLock(false)
 var settings = EventVerifier.Settings()
-settings.clock = JOSEClock {
-  let now = JOSEClock.system.now
+settings.clock = UnixClock {
+  let now = UnixClock.system.now
   return isUp.withLock { $0 } ? now : UnixTime(seconds: now.seconds - 300)
 }
 let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: words[6])))

@@ -19,7 +19,7 @@ final class InProcessService: Transport {
     var secureString: String?
     var messageKey: MessageKey?
     var stringKeys: [StringKey] = []
-    var time: Int64? = 1_900_000_000
+    var time: UnixTime? = 1_900_000_000
     var failure: TransportError?
     /// Failures of the next requests, one after the other; nil: none. Then `failure` counts.
     var failures: [TransportError?] = []
@@ -204,7 +204,7 @@ final class InProcessService: Transport {
 
   private func token(_ state: State, _ salt: Salt) -> String {
     if state.isEncrypted { return "e30..AAAA.AAAA.\(salt)" }
-    let claims = #"{"exp":\#((state.time ?? 1_900_000_000) + Int64(state.tokenLife)),"did":"x"}"#
+    let claims = #"{"exp":\#((state.time ?? 1_900_000_000) + state.tokenLife),"did":"x"}"#
     return "e30." + Base64.encode(Array(claims.utf8), .url) + "."
       + Base64.encode(Array(salt.bytes), .url)
   }
@@ -266,15 +266,15 @@ final class Scene: EvidenceObserver {
 /// A clock that a test sets.
 final class ManualClock: Sendable {
   let uptime = CoreLock(Duration.seconds(1000))
-  /// The time of day at uptime 0, in Unix seconds.
-  let boot = CoreLock(Int64(1_900_000_000))
+  /// The time of day at uptime 0.
+  let boot = CoreLock<UnixTime>(1_900_000_000)
 
   func advance(_ by: Duration) { uptime.withLock { $0 += by } }
 
-  var unixTime: Int64 { boot.withLock { $0 } + uptime.withLock { $0.components.seconds } }
+  var now: UnixTime { boot.withLock { $0 } + uptime.withLock { $0.components.seconds } }
 
   var clock: AttestorClock {
-    AttestorClock(uptime: { self.uptime.withLock { $0 } }, unixTime: { self.unixTime })
+    AttestorClock(uptime: { self.uptime.withLock { $0 } }, time: UnixClock { self.now })
   }
 }
 

@@ -36,10 +36,10 @@ struct KeepingTests {
 
   @Test("what its end may say and what time the service's answer bears decide nothing")
   func claimedTime() throws {
-    for time in [nil, 0, .max] as [Int64?] {
+    for time in [nil, 0, .last] as [UnixTime?] {
       let stage = try Stage()
       stage.service.set {
-        $0.time = time.map { $0 == .max ? .max - 300 : $0 }
+        $0.time = time.map { $0 == .last ? .last - 300 : $0 }
         $0.tokenLife = 3
       }
       let first = stage.attestor.fetchTokenAndWait(for: api)

@@ -39,7 +39,7 @@ final class ChallengingGate: Transport {
     let own = try GateOwnKeys(
       of: gate.id,
       [GateOwnSecret(SecretBytes(copying: [UInt8](repeating: 3, count: 32).span), number: 1)])
-    let clock = JOSEClock { UnixTime(seconds: time.unixTime) }
+    let clock = UnixClock { time.now }
     var settings = ChallengeDesk.Settings()
     settings.clock = clock
     challenges = try ChallengeDesk(own, replay: MemoryReplayStore(), settings: settings)

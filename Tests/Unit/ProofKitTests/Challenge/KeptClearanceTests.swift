@@ -24,7 +24,7 @@ struct KeptClearanceTests {
     levels: UInt8 = 3, after seconds: Int64 = 900, handle: [UInt8]? = nil
   ) throws -> String {
     let own = try #require(stage.session.state.withLock { $0.held?.admitted.handle.bytes })
-    let expiry = UInt32(clamping: stage.time.unixTime + seconds)
+    let expiry = UInt32(clamping: (stage.time.now + seconds).seconds)
     var bytes: [UInt8] = [head, 1, kinds, levels, flags, 0]
     bytes += (0..<4).map { UInt8(truncatingIfNeeded: expiry >> ($0 * 8)) }
     bytes += [UInt8](repeating: 0, count: 8)
@@ -120,7 +120,7 @@ struct KeptClearanceTests {
     func served(_ kinds: UInt8) throws -> [String] {
       let text = try text(stage, kinds: kinds, levels: 10 | 2 << 5)
       let held = try #require(
-        Clearances.Held(text, for: Self.host, handle, stage.time.unixTime, .zero))
+        Clearances.Held(text, for: Self.host, handle, stage.time.now, .zero))
       let challenges: [(UInt8, UInt8)] = [
         (5, 0), (6, 0), (7, 9), (7, 10), (7, 11), (8, 1), (8, 2), (8, 3), (9, 0),
       ]

@@ -19,7 +19,7 @@ private struct ScriptedPresenter: ChallengePresenter {
 struct PresenterTests {
   private func clearance(_ stage: GateStage, host: String = "api.example.com") throws -> String {
     let own = try #require(stage.session.state.withLock { $0.held?.admitted.handle.bytes })
-    let expiry = UInt32(clamping: stage.time.unixTime + 1900)
+    let expiry = UInt32(clamping: (stage.time.now + 1900).seconds)
     var bytes: [UInt8] = [0x1A, 1, 16, 0, 1, 0]
     bytes += (0..<4).map { UInt8(truncatingIfNeeded: expiry >> ($0 * 8)) }
     bytes += [UInt8](repeating: 0, count: 8)

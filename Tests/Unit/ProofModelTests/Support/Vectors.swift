@@ -83,13 +83,13 @@ extension Block {
     let form = try #require(TokenForm(rawValue: number("form")))
     let hardware = try HardwareID(bytes("hardware_id"))
     let uses: UInt32 = number("uses")
-    let notAfter: UInt64 = number("not_after")
+    let notAfter = time("not_after")
     return try MeasurementGrant(
       for: hardware, instance: InstanceID(bytes("instance_id")), mode: mode(),
       integrityClasses: CommandClasses(rawValue: number("integrity_classes")),
       deviceClasses: CommandClasses(rawValue: number("device_classes")),
       attempts: number("attempts"), uses: uses == .max ? .unlimited : .limited(uses),
-      generation: number("generation"), issued: number("issued"),
+      generation: number("generation"), issued: time("issued"),
       notAfter: notAfter == 0 ? nil : notAfter,
       secrets: measurement().secrets(for: hardware, with: key(mode()), form: form),
       version: version,
@@ -108,7 +108,7 @@ extension Block {
           try HardwareID(id))
       default: .floor(try HardwareID(id))
       }
-    return try Order(action, issued: number("issued"))
+    return try Order(action, issued: time("issued"))
   }
 
   func message() throws -> Message {

@@ -16,7 +16,7 @@ struct World {
   let hardware: HardwareKeys
   let platform: BenchPlatform
 
-  static let now: UInt64 = 1_800_000_000
+  static let now: UnixTime = 1_800_000_000
   static let classes: CommandClasses = [
     CommandClasses(CommandClass(rawValue: 0)!), CommandClasses(CommandClass(rawValue: 1)!),
     CommandClasses(CommandClass(rawValue: 2)!),
@@ -82,7 +82,7 @@ struct World {
   /// The backend's grant unless a test wants another.
   func grant(
     attempts: UInt16 = 3, uses: Uses = .limited(10), generation: UInt32 = 1,
-    issued: UInt64 = World.now, notAfter: UInt64? = nil, instance: InstanceID? = nil,
+    issued: UnixTime = World.now, notAfter: UnixTime? = nil, instance: InstanceID? = nil,
     mode: Mode? = nil, form: TokenForm = .diversified
   ) throws -> MeasurementGrant {
     try MeasurementGrant(

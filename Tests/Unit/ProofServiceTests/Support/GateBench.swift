@@ -71,7 +71,7 @@ struct GateBench {
     }
     return try GateIdentity(
       id: GateID(Base64.decode(claims.text("gat") ?? "", .url) ?? []), keys: keys,
-      issuers: issuers, mode: .production, floor: UInt64(claims.integer("flr") ?? 0))
+      issuers: issuers, mode: .production, floor: UnixTime(seconds: claims.integer("flr") ?? 0))
   }
 
   func objects(_ value: JSONValue?) throws -> [JSONObject] {
@@ -79,7 +79,7 @@ struct GateBench {
     return values.compactMap { if case .object(let object) = $0 { object } else { nil } }
   }
 
-  var now: UInt64 { UInt64(bench.clock.seconds) }
+  var now: UnixTime { bench.clock.now }
 }
 
 /// An answer that has no admission.

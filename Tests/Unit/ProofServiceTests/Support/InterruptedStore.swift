@@ -20,9 +20,9 @@ final class InterruptedStore: Store {
   let isAway = Mutex(false)
 
   /// The clock of the store; nil for none.
-  let clock = Mutex<Int64?>(nil)
+  let clock = Mutex<UnixTime?>(nil)
 
-  func sharedTime() throws(StoreError) -> Int64? { clock.withLock { $0 } }
+  func sharedTime() throws(StoreError) -> UnixTime? { clock.withLock { $0 } }
 
   /// The readings of a device before a report is judged.
   let glances = Atomic(0)
@@ -61,10 +61,10 @@ final class InterruptedStore: Store {
     return try store.use(use)
   }
   @discardableResult
-  func dropMarks(expiredBefore time: Int64) throws(StoreError) -> Int {
+  func dropMarks(expiredBefore time: UnixTime) throws(StoreError) -> Int {
     try store.dropMarks(expiredBefore: time)
   }
-  func dropDevices(lastSeenBefore time: Int64, atMost count: Int) throws(StoreError) -> Int {
+  func dropDevices(lastSeenBefore time: UnixTime, atMost count: Int) throws(StoreError) -> Int {
     try store.dropDevices(lastSeenBefore: time, atMost: count)
   }
   func generationFloor() throws(StoreError) -> UInt32 { try store.generationFloor() }

@@ -36,7 +36,7 @@ struct StoreKind: Sendable, CustomTestStringConvertible {
 /// store that several machines share judges by its own clock.
 struct Spender {
   let store: any Store
-  let now = Int64(Date().timeIntervalSince1970)
+  let now = UnixTime.now.whole
 
   /// A use of a fresh salt, or of one that is given.
   func use(

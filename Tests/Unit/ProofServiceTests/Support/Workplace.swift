@@ -38,13 +38,13 @@ final class Workplace: Sendable {
 
 /// A clock that tests set.
 final class HandClock: Sendable {
-  private let time: Mutex<Int64>
+  private let time: Mutex<UnixTime>
 
-  init(_ seconds: Int64 = 1_800_000_000) { time = Mutex(seconds) }
+  init(_ start: UnixTime = 1_800_000_000) { time = Mutex(start) }
 
-  var seconds: Int64 { time.withLock { $0 } }
+  var now: UnixTime { time.withLock { $0 } }
   func advance(by seconds: Int64) { time.withLock { $0 += seconds } }
-  var clock: JOSEClock { JOSEClock { UnixTime(seconds: self.seconds) } }
+  var clock: UnixClock { UnixClock { self.now } }
 }
 
 func hex(_ text: String) -> [UInt8] { Hexadecimal.decode(text)! }
