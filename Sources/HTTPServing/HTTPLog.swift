@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ProofBytes
-internal import ProofJOSE
+public import ProofJOSE
 
 /// Writes events, one line each: as text for people, or as JSON for programs.
 ///
@@ -25,17 +25,17 @@ public struct HTTPLog: Sendable {
   }
 
   private let form: Form
-  private let clock: @Sendable () -> Duration
+  private let clock: UnixClock
   private let write: @Sendable (String) -> Void
 
   /// Makes a log.
   ///
   /// - Parameters:
   ///   - form: The form of lines.
-  ///   - clock: The time since 1970.
+  ///   - clock: The time of day.
   ///   - write: Takes each line, with its end; from any thread.
   public init(
-    _ form: Form, clock: @escaping @Sendable () -> Duration,
+    _ form: Form, clock: UnixClock,
     write: @escaping @Sendable (String) -> Void
   ) {
     self.form = form
@@ -47,7 +47,7 @@ public struct HTTPLog: Sendable {
   ///
   /// - Parameter form: The form of lines.
   public init(_ form: Form) {
-    self.init(form, clock: { CoreSystem.time }, write: { CoreSystem.print($0) })
+    self.init(form, clock: .system, write: { CoreSystem.print($0) })
   }
 
   /// Writes a line.
@@ -56,7 +56,7 @@ public struct HTTPLog: Sendable {
   ///   - event: The event, such as `request`.
   ///   - values: The event's details, in order.
   public func note(_ event: String, _ values: [(name: String, value: Value)] = []) {
-    let time = Self.text(ofTime: clock())
+    let time = Self.text(ofTime: clock.now)
     switch form {
     case .json:
       var object = JSONObject()
@@ -88,10 +88,9 @@ public struct HTTPLog: Sendable {
   }
 
   /// The time as RFC 3339 writes it, in UTC with milliseconds.
-  static func text(ofTime time: Duration) -> String {
-    let (seconds, attoseconds) = time.components
-    let (day, second) = seconds.quotientAndRemainder(dividingBy: 86_400)
-    let milliseconds = attoseconds / 1_000_000_000_000_000
+  static func text(ofTime time: UnixTime) -> String {
+    let (day, second) = time.seconds.quotientAndRemainder(dividingBy: 86_400)
+    let milliseconds = Int64(time.nanoseconds / 1_000_000)
     let digits = CalendarDate.digits
     return CalendarDate(daysSince1970: day).text
       + "T\(digits(second / 3600, 2)):\(digits(second / 60 % 60, 2)):\(digits(second % 60, 2))"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ProofModel
+public import ProofModel
 
 /// A running HTTP/1.1 server, plain or with TLS 1.2 or later.
 ///
@@ -13,7 +13,7 @@ public final class HTTPServer: Sendable {
 
   private struct State {
     var isStopped = false
-    var certificateEnd: Int64?
+    var certificateEnd: UnixTime?
   }
 
   /// Starts to listen.
@@ -27,7 +27,7 @@ public final class HTTPServer: Sendable {
   ) throws(HTTPServerError) {
     let forwarded = try ForwardedPeer(
       trusting: settings.trustedProxies, trustsAll: settings.isLocalSocket)
-    let end: Int64?
+    let end: UnixTime?
     if let files = settings.certificate {
       end = try CoreServer.end(of: files)
     } else {
@@ -51,8 +51,8 @@ public final class HTTPServer: Sendable {
   /// The server's counters since it was started.
   public var counts: HTTPServerCounts { core.counts }
 
-  /// The certificate's end, in seconds since 1970; `nil` for plain HTTP.
-  public var certificateEnd: Int64? { state.withLock { $0.certificateEnd } }
+  /// The certificate's end; `nil` for plain HTTP.
+  public var certificateEnd: UnixTime? { state.withLock { $0.certificateEnd } }
 
   /// Reads the certificate's files again. Later handshakes use the new certificate; open
   /// connections stay open. If the files cannot be used, the old certificate stays.

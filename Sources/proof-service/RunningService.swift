@@ -84,7 +84,7 @@ struct RunningService: Sendable {
     do throws(HTTPServerError) {
       try server.renewCertificate()
       if options.server.certificate != nil { try events?.server.renewCertificate() }
-      log.note("certificate renewed", [("ends", .number(Int(server.certificateEnd ?? 0)))])
+      log.note("certificate renewed", [("ends", .number(Int(server.certificateEnd?.seconds ?? 0)))])
     } catch {
       log.note("certificate not renewed", [("reason", .text("\(error)"))])
     }
@@ -106,7 +106,8 @@ extension HTTPServer {
       metrics.append(
         HTTPMetric(
           "proof_certificate_end_seconds", .gauge,
-          help: "When the certificate ends, in seconds since 1970.", Double(certificateEnd)))
+          help: "When the certificate ends, in seconds since 1970.", Double(certificateEnd.seconds))
+      )
     }
     return metrics
   }

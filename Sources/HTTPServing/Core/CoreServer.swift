@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CMicroHTTPD
+internal import ProofModel
 
 /// A server of the C code. Its counts can be read as long as it lives, also after it has stopped.
 @safe
@@ -61,14 +62,14 @@ final class CoreServer: Sendable {
   /// Loads the certificate of two files. One caller at a time.
   ///
   /// - Returns: The certificate's end.
-  func renew(_ files: HTTPCertificateFiles) throws(HTTPServerError) -> Int64 {
+  func renew(_ files: HTTPCertificateFiles) throws(HTTPServerError) -> UnixTime {
     let certificate = try unsafe Self.read(files)
     let end = unsafe pfh_certificate_end(certificate)
     guard unsafe pfh_server_renew(server, certificate) == 1 else {
       unsafe pfh_certificate_free(certificate)
       throw .plain
     }
-    return end
+    return UnixTime(seconds: end)
   }
 
   /// Stops the server. Call it once, before the server is released.
@@ -77,10 +78,10 @@ final class CoreServer: Sendable {
   }
 
   /// The end of the certificate in two files.
-  static func end(of files: HTTPCertificateFiles) throws(HTTPServerError) -> Int64 {
+  static func end(of files: HTTPCertificateFiles) throws(HTTPServerError) -> UnixTime {
     let certificate = try unsafe read(files)
     defer { unsafe pfh_certificate_free(certificate) }
-    return unsafe pfh_certificate_end(certificate)
+    return UnixTime(seconds: unsafe pfh_certificate_end(certificate))
   }
 
   private static func read(

@@ -2,7 +2,6 @@
 
 internal import CMicroHTTPD
 internal import Glibc
-internal import ProofBytes
 
 /// The operating system's numbers and texts.
 enum CoreSystem {
@@ -17,12 +16,6 @@ enum CoreSystem {
   /// The system's text for an error number.
   static func words(_ code: Int32) -> String {
     unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
-  }
-
-  /// The time since 1970.
-  static var time: Duration {
-    let time = SystemClock.read()
-    return .seconds(time.seconds) + .nanoseconds(time.nanoseconds)
   }
 
   /// Writes to standard output, at once and in one piece, so that lines of several threads do not

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ProofModel
 import Synchronization
 import Testing
 
@@ -119,15 +120,15 @@ struct ObserverTests {
   @Test(
     "Times are written as RFC 3339 does",
     arguments: [
-      (Duration.zero, "1970-01-01T00:00:00.000Z"),
-      (.milliseconds(951_782_400_123), "2000-02-29T00:00:00.123Z"),
-      (.seconds(1_709_251_199), "2024-02-29T23:59:59.000Z"),
-      (.seconds(1_709_251_200), "2024-03-01T00:00:00.000Z"),
-      (.seconds(4_107_542_399), "2100-02-28T23:59:59.000Z"),
-      (.seconds(4_107_542_400), "2100-03-01T00:00:00.000Z"),
-      (.seconds(253_402_300_799), "9999-12-31T23:59:59.000Z"),
+      (0 as UnixTime, "1970-01-01T00:00:00.000Z"),
+      (UnixTime(seconds: 951_782_400, nanoseconds: 123_999_999), "2000-02-29T00:00:00.123Z"),
+      (1_709_251_199, "2024-02-29T23:59:59.000Z"),
+      (1_709_251_200, "2024-03-01T00:00:00.000Z"),
+      (4_107_542_399, "2100-02-28T23:59:59.000Z"),
+      (4_107_542_400, "2100-03-01T00:00:00.000Z"),
+      (253_402_300_799, "9999-12-31T23:59:59.000Z"),
     ])
-  func times(time: Duration, text: String) {
+  func times(time: UnixTime, text: String) {
     #expect(HTTPLog.text(ofTime: time) == text)
   }
 
@@ -141,7 +142,7 @@ struct ObserverTests {
     ] {
       let lines = Mutex<[String]>([])
       let log = HTTPLog(
-        form, clock: { .seconds(1) }, write: { line in lines.withLock { $0.append(line) } })
+        form, clock: .fixed(1), write: { line in lines.withLock { $0.append(line) } })
       let observer = try HTTPObserver(
         Echo(), routes: ["/v1/config/{account}"], metrics: HTTPMetrics(), log: log)
       _ = observer.respond(
@@ -187,7 +188,7 @@ struct ObserverTests {
     let lines = Mutex<[String]>([])
     let isOn = Mutex(false)
     let log = HTTPLog(
-      .text, clock: { .zero }, write: { line in lines.withLock { $0.append(line) } })
+      .text, clock: .fixed(0), write: { line in lines.withLock { $0.append(line) } })
     let observer = try HTTPObserver(
       Echo(), routes: [], metrics: HTTPMetrics(), log: log, logsPeers: { isOn.withLock { $0 } })
     let request = HTTPRequest(method: "GET", path: "/", peer: "192.0.2.1")

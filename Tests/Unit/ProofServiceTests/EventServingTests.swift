@@ -94,7 +94,7 @@ private final class Lines: Sendable {
       let place = EventHandler.Place("proof_service") { [verifier] in canJudge ? verifier : nil }
       handler = try EventHandler(
         place, #require(options),
-        log: HTTPLog(.text, clock: { .zero }, write: { [lines] in lines.add($0) }))
+        log: HTTPLog(.text, clock: .fixed(0), write: { [lines] in lines.add($0) }))
     }
 
     func event(_ secret: GateSecret, for admission: GateAdmission) throws -> String {
