@@ -234,7 +234,7 @@ private func probeSetupErrors(_ attestor: Attestor) async throws {
     let made = try AccountConfiguration("a.b.c", signedBy: nil)
     let fingerprint = AccountConfiguration.fingerprint(of: made.key)
     let words = [made.account, made.serviceURL, made.text, made.description, "\(fingerprint)"]
-    let numbers = [Int64(made.serial), Int64(made.forcedPinsSerial), made.issued]
+    let numbers = [Int64(made.serial), Int64(made.forcedPinsSerial), made.issued.seconds]
     let kinds: [AccountConfiguration.Domain] = [.token, .measurement, .proof, .none]
     try expect(words.isEmpty && numbers.isEmpty && kinds.isEmpty && made.domains.isEmpty)
     try expect(made.pins.byHost.isEmpty && made.servicePins.isEmpty)

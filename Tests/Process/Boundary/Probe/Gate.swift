@@ -114,7 +114,7 @@ private func probeCompact(
   rules.measuredMax = 10
   rules.beacons = clock.1
   try token.judge(by: rules)
-  rules.now += 1_000
+  rules.now = rules.now.advanced(by: 1_000)
   try expect(refusal { () throws(GateRefusal) in try token.judge(by: rules) } == .stale)
 
   try expect(try draft.text(for: .body(body), with: keys).utf8.count == 88)
