@@ -42,7 +42,9 @@ core: ## Build the C libraries (core, key, probe), headers and .pc files below .
 programs: ## Build the programs, optimised, in .build/release
 	@.ci/setup swift base
 	@for product in proof-demo proof-service proofctl proof-unlock proof-shop proof-gate proof-hardware proof-relay \
-	  proof-child proof-tracer proof-elsewhere DemoPreload; do swift build --quiet -c release --product $$product || exit 1; done
+	  proof-child proof-tracer proof-elsewhere; do swift build --quiet -c release --product $$product || exit 1; done
+	@$(CC) -std=c11 -D_DEFAULT_SOURCE -O2 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -fPIC -shared \
+	  -o .build/release/libDemoPreload.so Sources/proof-demo/Props/preload.c
 
 port := CSources/ports/cortex-m3/proof-firmware
 demo: programs $(filter firmware,$(HARDWARE)) ## Play the demonstration: DEMO='--slow --seed 7 --act 2', HARDWARE=firmware for the emulated lock

@@ -19,7 +19,7 @@ let strictC: [CSetting] = [
   .treatAllWarnings(as: .error),
 ]
 // A program in C that links nothing of the core, and prints its version.
-let versionC: [CSetting] = [.headerSearchPath("../ProofCore/include")]
+let versionC: [CSetting] = [.headerSearchPath("../../../../CSources/ProofCore/include")]
 // Hashing without optimisation takes twenty times as long, so a debug build of an app optimises the
 // C that measures and proves. From tools version 6.2 on, a package with such a flag can be a
 // dependency by version; Tests/Process/Consumers shows it.
@@ -31,6 +31,7 @@ let optimisedC: [CSetting] =
 let package = Package(
   name: "ProofKit",
   products: [
+    .library(name: "ProofBytes", targets: ["ProofBytes"]),
     .library(name: "ProofModel", targets: ["ProofModel"]),
     .library(name: "ProofKit", targets: ["ProofKit"]),
     .library(name: "ProofRequest", targets: ["ProofRequest"]),
@@ -49,7 +50,6 @@ let package = Package(
     .executable(name: "proof-hardware", targets: ["proof-hardware"]),
     .executable(name: "proof-relay", targets: ["proof-relay"]),
     .executable(name: "proof-demo", targets: ["proof-demo"]),
-    .library(name: "DemoPreload", type: .dynamic, targets: ["DemoPreload"]),
     .executable(name: "proof-service", targets: ["proof-service"]),
     .executable(name: "proof-unlock", targets: ["proof-unlock"]),
     .executable(name: "proof-shop", targets: ["proof-shop"]),
@@ -268,14 +268,17 @@ let package = Package(
         "ProofApp", "ProofBytes", "ProofKit", "ProofKitHTTP", "ProofLink", "ProofRequest",
         "ProofModel", "Console",
       ],
-      swiftSettings: strictSwift),
-    .target(name: "DemoPreload", path: "CSources/DemoPreload", cSettings: strictC),
+      exclude: ["Props"], swiftSettings: strictSwift),
+    // The demonstration's props. The Makefile builds one more, a library to preload.
     .executableTarget(
-      name: "proof-child", path: "CSources/proof-child", cSettings: strictC + versionC),
+      name: "proof-child", path: "Sources/proof-demo/Props/proof-child",
+      cSettings: strictC + versionC),
     .executableTarget(
-      name: "proof-tracer", path: "CSources/proof-tracer", cSettings: strictC + versionC),
+      name: "proof-tracer", path: "Sources/proof-demo/Props/proof-tracer",
+      cSettings: strictC + versionC),
     .executableTarget(
-      name: "proof-elsewhere", path: "CSources/proof-elsewhere", cSettings: strictC + versionC),
+      name: "proof-elsewhere", path: "Sources/proof-demo/Props/proof-elsewhere",
+      cSettings: strictC + versionC),
     .executableTarget(
       name: "proof-service",
       dependencies: [

@@ -56,7 +56,7 @@ c_flags=(-Xcc "-fmodule-map-file=$built/ProofCore.build/module.modulemap" -Xcc -
 mkdir -p "$out/symbols"
 extract=$(dirname "$(readlink -f "$(command -v swift)")")/swift-symbolgraph-extract
 target=$(swift -print-target-info | sed -n 's/^ *"triple": "\(.*\)",/\1/p' | head -n 1)
-for module in ProofModel ProofKit; do
+for module in ProofBytes ProofModel ProofKit; do
   "$extract" -module-name "$module" -I "$modules" "${c_flags[@]}" -target "$target" \
     -minimum-access-level public -output-dir "$out/symbols" -skip-synthesized-members \
     -Xcc "-fmodule-map-file=$built/ProofKey.build/module.modulemap" \
@@ -80,6 +80,10 @@ judge() {
   fi
   echo "ok: $(basename "$(dirname "$file")")/$(basename "$file" .swift): $expected"
 }
+mapfile -t base < <(find Sources/ProofBytes -name '*.swift')
+swiftc -swift-version 6 -emit-module -module-name ProofBytes -package-name boundary "${base[@]}" \
+  -o "$out/ProofBytes.swiftmodule"
+flags+=(-I "$out")
 mapfile -t sources < <(find Sources/ProofModel -name '*.swift')
 for file in Tests/Process/Boundary/planted/inside/*.swift; do
   judge "$file" -typecheck -module-name ProofModel -package-name boundary "${sources[@]}" "$file"

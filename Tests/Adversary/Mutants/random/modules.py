@@ -134,9 +134,8 @@ SWIFT_MODULES = {
 # The demonstration starts its programs in a clean environment: their mutants are built alone.
 ALONE = ("Sources/proof-demo/", "Sources/proof-relay/", "Sources/proof-shop/")
 MODULES = {**C_MODULES, **BRIDGES, **SWIFT_MODULES}
-# The attackers of the demonstration, a module map, and a package of its own, which needs windows.
-NOT_DRAWN = {"CSources/proof-child", "CSources/proof-tracer", "CSources/proof-elsewhere", "CSources/DemoPreload",
-             "CSources/CSodium", "Sources/WebKitGTK"}
+# A module map, and a package of its own, which needs windows.
+NOT_DRAWN = {"CSources/CSodium", "Sources/WebKitGTK"}
 
 
 def stages(folder, name):

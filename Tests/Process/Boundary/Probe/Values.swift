@@ -171,3 +171,12 @@ func probeProofs(_ baseline: BaselineProbe) throws {
     device: .random(count: 32), form: .literal)
   try expect(kept.form == .literal)
 }
+
+func probeTime() throws {
+  let time = UnixTime(seconds: 5, nanoseconds: 500_000_000)
+  try expect(time.seconds == 5 && time.nanoseconds == 500_000_000 && "\(time)" == "5.5")
+  try expect(time > 5 && time < 6 && UnixTime(clamping: UInt64.max).seconds == .max)
+  try expect(time.advanced(by: 2).distance(to: 9) == 2)
+  try expect(UnixClock.fixed(time).now == time && UnixClock { 7 }.now == 7)
+  try expect(UnixClock.system.now >= 1_700_000_000 && UnixTime.now >= 1_700_000_000)
+}

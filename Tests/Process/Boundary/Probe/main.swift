@@ -4,6 +4,7 @@
 // with the symbol graph. No step needs an unsafe expression or a C type.
 
 try probeBytes()
+try probeTime()
 try probeSecrets()
 try probeEvidence()
 let baseline = try probeMeasurement()
