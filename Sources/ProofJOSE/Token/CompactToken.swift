@@ -63,7 +63,7 @@ struct CompactToken {
 
   /// Reads a header in base64url.
   static func header(_ text: Span<UInt8>) throws(JOSEError) -> TokenHeader {
-    let count = text.count / 4 * 3
+    let count = text.count * 3 / 4
     guard count <= JOSELimits.headerBytes else {
       throw .tooLong("token's header", count: count, limit: JOSELimits.headerBytes)
     }

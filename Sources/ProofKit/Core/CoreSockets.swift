@@ -90,15 +90,12 @@ enum CoreSockets {
       unsafe posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", mode, 0)
     }
     var process = pid_t()
-    let words = unsafe Self.texts(arguments)
-    let values = unsafe Self.texts(environment)
-    defer {
-      unsafe words.forEach { unsafe free($0) }
-      unsafe values.forEach { unsafe free($0) }
+    let failure = unsafe Self.withTexts(arguments) { words in
+      unsafe Self.withTexts(environment) { values in
+        unsafe posix_spawnp(&process, arguments[0], &actions, nil, words, values)
+      }
     }
-    guard let program = unsafe words[0],
-      unsafe posix_spawnp(&process, program, &actions, nil, words, values) == 0
-    else { return false }
+    guard failure == 0 else { return false }
     let started = process
     CoreThread.run {
       var status: Int32 = 0
@@ -107,9 +104,22 @@ enum CoreSockets {
     return true
   }
 
-  /// The texts as C has them, with a null pointer at the end.
-  private static func texts(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
-    unsafe texts.map { unsafe strdup($0) } + [nil]
+  /// Lends the texts as C has them, with a null pointer at the end.
+  private static func withTexts<Result>(
+    _ texts: [String], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
+  ) -> Result {
+    var bytes = texts.flatMap { Array($0.utf8CString) }
+    let lengths = texts.map(\.utf8CString.count)
+    return unsafe bytes.withUnsafeMutableBufferPointer { buffer in
+      var place = buffer.baseAddress
+      var pointers: [UnsafeMutablePointer<CChar>?] = unsafe []
+      for length in lengths {
+        unsafe pointers.append(place)
+        unsafe place = place.map { unsafe $0 + length }
+      }
+      unsafe pointers.append(nil)
+      return unsafe pointers.withUnsafeMutableBufferPointer { unsafe body($0.baseAddress!) }
+    }
   }
 
   /// Whether standard input and output are terminals.

@@ -187,23 +187,33 @@ class Demo(unittest.TestCase):
             "#!/bin/sh\n"
             f"case $* in *--provision*) exec '{BIN}/proof-hardware' \"$@\" ;; esac\n"
             "echo listening >&2; exit 1\n")
-        reader, writer = pty.openpty()
-        process = self.stage.start("--hardware", str(lock), stdout=writer)
-        os.close(writer)
-        shown = b""
-        while True:
-            try:
-                piece = os.read(reader, 65536)
-            except OSError:
-                break
-            shown += piece
-            if not piece:
-                break
-        os.close(reader)
-        process.communicate(timeout=PATIENCE)
-        self.assertEqual(process.returncode, 1)
-        self.assertIn(b"\x1b[32m", shown)
-        self.assertIn(b"\x1b[31m", shown)
+
+        def shown():
+            reader, writer = pty.openpty()
+            process = self.stage.start("--hardware", str(lock), stdout=writer)
+            os.close(writer)
+            text = b""
+            while True:
+                try:
+                    piece = os.read(reader, 65536)
+                except OSError:
+                    break
+                text += piece
+                if not piece:
+                    break
+            os.close(reader)
+            process.communicate(timeout=PATIENCE)
+            self.assertEqual(process.returncode, 1)
+            return text
+
+        coloured = shown()
+        self.assertIn(b"\x1b[32m", coloured)
+        self.assertIn(b"\x1b[31m", coloured)
+
+        self.stage.environment["NO_COLOR"] = "1"
+        plain = shown()
+        self.assertIn(b"FAILED", plain)
+        self.assertNotIn(b"\x1b", plain)
 
     def test_an_interruption_at_any_time_leaves_nothing_behind(self):
         for act, words in (("1", "backend start"), ("1", "app enrols"), ("1", "first time"),

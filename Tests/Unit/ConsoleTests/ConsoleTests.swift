@@ -50,6 +50,10 @@ struct TableTests {
         "name      ns  note", "proof    351", "a      12345  slow",
       ])
     #expect(table.lines { row, _, cell in row == 0 ? "" : cell }.first == "    ")
+    #expect(
+      table.lines { row, column, _ in "\(row).\(column)" } == [
+        "0.0  0.1  0.2", "1.0  1.1", "2.0  2.1  2.2",
+      ])
 
     var left = Table(["", "done", "ns"], [.left, .left, .right])
     left.add(["ok", "a", ""])

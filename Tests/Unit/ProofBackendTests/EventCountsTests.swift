@@ -116,6 +116,7 @@ import Testing
     let failed = try #require(RiskCondition("failed"))
     #expect(RiskRule(1...1, failed, .none, "x") == nil && RiskRule(1...1, failed, .low, "") == nil)
     #expect(RiskRule(1...1, failed, .low, "a\nb") == nil)
+    #expect(RiskRule(1...1, failed, .low, String(repeating: "a", count: 80)) != nil)
     #expect(RiskRule(1...1, failed, .low, String(repeating: "a", count: 81)) == nil)
   }
 }

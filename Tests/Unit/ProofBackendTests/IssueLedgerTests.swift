@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AccountStores
+import FolderModel
 import PostgresBackend
 import PostgresServers
 import ProofModel
@@ -30,6 +31,18 @@ import Testing
     try IssuePair(
       InstanceID([UInt8](repeating: instance, count: 16)),
       at: HardwareID([UInt8](repeating: hardware, count: 16)))
+  }
+
+  @Test("A folder that cannot be read is named, with the system's reason")
+  func unreadable() {
+    let error = #expect(throws: BackendError.self) {
+      try IssueLedgerFile(ModelFolder(.init(failing: (call: 0, code: 5))))
+    }
+    guard case .storage(let path, let reason)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(path == "model" && reason != path)
   }
 
   @Test("A generation never goes back below the base of a fetch", arguments: Kind.allCases)

@@ -171,10 +171,17 @@ struct MeasurementTokenIssuerTests {
       #expect(after > before && after - before <= Order.epochStep)
     }
     #expect(try backend.issuer.orderEpochs(for: id, from: now).isEmpty)
+  }
+
+  @Test("hardware that nobody registered gets no orders")
+  func strangers() throws {
+    let issuer = try Backend().issuer
     let other = HardwareID.random()
-    #expect(throws: BackendError.unknownHardware(other)) {
-      try backend.issuer.orderEpochs(for: other, from: 1)
-    }
+    let unknown = BackendError.unknownHardware(other)
+    #expect(throws: unknown) { try issuer.orderEpoch(for: other) }
+    #expect(throws: unknown) { try issuer.orderEpochs(for: other, from: 1) }
+    #expect(throws: unknown) { try issuer.orderFloor(for: other) }
+    #expect(throws: unknown) { try issuer.orderRevocation(of: .random(), at: other) }
   }
 
   @Test("permissions out of range are refused and leave no trace")

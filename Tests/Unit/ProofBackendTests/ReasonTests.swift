@@ -1,29 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import ProofBackend
+import Foundation
+import ProofJOSE
 import ProofModel
 import ProofService
 import Testing
 
+@testable import ProofBackend
+
 @Suite("Errors of backend and service tell who can mend them")
 struct ReasonTests {
-  static let errors: [(String, Mender, any ProofFailure)] = [
-    ("BACKEND-1", .operator, BackendError.unknownHardware(.random())),
-    ("BACKEND-7", .online, BackendError.superseded(issued: 2, offered: 1)),
-    ("BACKEND-10", .retry, BackendError.refused(.resourcesExhausted(reason: "x"))),
-    ("BACKEND-13", .retry, BackendError.inUse(path: "p", processID: nil)),
-    ("ACCOUNT-1", .operator, StoreError.missing(path: "p")),
-    ("ACCOUNT-5", .retry, StoreError.busy(path: "p")),
-    ("SERVICE-1", .retry, ServiceError.store(.busy(path: "p"))),
-    ("SERVICE-1", .operator, ServiceError.store(.full(path: "p"))),
-    ("SERVICE-5", .operator, ServiceError.wrongPassphrase),
-    ("SERVICE-15", .operator, ServiceError.noMemory),
-  ]
+  /// Every case, in the order of the page's rows.
+  static let everyError: [String: [any ProofFailure]] = {
+    let (id, app) = (HardwareID.random(), InstanceID.random())
+    let backend: [BackendError] = [
+      .unknownHardware(id), .revokedHardware(id), .otherMode(app: .production, hardware: .development),
+      .literalRefused(id), .factorySecretMissing(id), .downgraded(id),
+      .superseded(issued: 2, offered: 1), .revokedInstance(app, through: 1),
+      .clockAhead(of: 1, by: 1), .refused(.resourcesExhausted(reason: "x")),
+      .storage(path: "p", reason: "x"), .damaged(path: "p", reason: "x"),
+      .inUse(path: "p", processID: nil), .upcomingRefused(id), .otherFetch(app),
+    ]
+    let store: [StoreError] = [
+      .missing(path: "p"), .foreign(path: "p"), .damaged(path: "p", detail: "x"),
+      .tooNew(path: "p", version: 2, known: 1), .busy(path: "p"), .full(path: "p"),
+      .failed(path: "p", detail: "x"), .database("p", detail: "x"),
+      .alreadyThere(table: .api, key: "k"), .changedMeanwhile(table: .api, key: "k"),
+      .moved(path: "p", to: "q"),
+    ]
+    let service: [ServiceError] = [
+      .store(.busy(path: "p")), .jose(.randomFailed), .noAccount, .accountThere("a"),
+      .wrongPassphrase, .wrongKeyFile, .otherLock(expected: "x"), .damaged("x"),
+      .unknown("x", name: "n"), .alreadyThere("x", name: "n"),
+      .invalid("x", value: "v", allowed: "a"), .inUse("x", by: "y"), .outOfTurn("x", instead: "y"),
+      .notConfirmed, .noMemory,
+    ]
+    return [
+      "BACKEND": backend, "TOKEN": TokenRefusal.Reason.allCases.map { TokenRefusal($0) },
+      "ACCOUNT": store, "SERVICE": service,
+    ]
+  }()
 
-  @Test("by a code and a party, also if another error is the cause", arguments: errors.indices)
-  func codes(index: Int) {
-    let (code, mender, error) = Self.errors[index]
-    #expect(error.code == code)
-    #expect(error.whoCanMend == mender)
+  /// The rows of an origin in docs/reasons.txt.
+  private static func rows(of origin: String) throws -> [[String]] {
+    let here = URL(filePath: #filePath).deletingLastPathComponent()
+    let text = try String(
+      contentsOf: here.appending(path: "../../../docs/reasons.txt"), encoding: .utf8)
+    let lines = text.components(separatedBy: "\n")
+    let begin = try #require(lines.firstIndex { $0.hasPrefix("= \(origin) ") })
+    return lines[(begin + 1)...].prefix { !$0.isEmpty }.map { $0.components(separatedBy: " | ") }
+  }
+
+  @Test("as the page of reasons says", arguments: ["BACKEND", "TOKEN", "ACCOUNT", "SERVICE"])
+  func codes(origin: String) throws {
+    let errors = try #require(Self.everyError[origin])
+    let rows = try Self.rows(of: origin)
+    #expect(errors.map(\.code) == rows.map { "\(origin)-\($0[0])" })
+    for (error, row) in zip(errors, rows) where row[2] != "cause" {
+      #expect("\(error.whoCanMend)" == row[2], "\(error.code)")
+    }
+  }
+
+  @Test("also if another error is the cause")
+  func causes() {
+    #expect(BackendError.refused(.resourcesExhausted(reason: "x")).whoCanMend == .retry)
+    #expect(ServiceError.store(.busy(path: "p")).whoCanMend == .retry)
+    #expect(ServiceError.store(.full(path: "p")).whoCanMend == .operator)
   }
 }

@@ -140,6 +140,9 @@ import Testing
     let late = try #require(
       try Self.counts(store, 7, account: nil, at: 2 * EventCounts.retention + 1))
     #expect(late.accountsOfDevice == .init() && late.eventsOfDevice.day == 1)
+    // The tokens have ended, too.
+    _ = try Self.counts(store, 8, at: 200_400)
+    #expect(try Self.counts(store, 1, at: 200_400) != nil)
   }
 
   @Test(

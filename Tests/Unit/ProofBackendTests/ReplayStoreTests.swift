@@ -198,6 +198,8 @@ import Testing
     #expect(try store.judgement(under: name) == [1, 2, 3])
     _ = try store.insert(try .numbered(6), until: Self.now + 90_000, at: Self.now + 86_500)
     #expect(try store.judgement(under: name) == nil)
+    // The key that it used has ended, too.
+    #expect(try store.insert(key, until: Self.now + 90_000, at: Self.now + 86_500))
   }
 
   @Test("A full memory refuses, and forgets nothing")
@@ -333,6 +335,15 @@ import Testing
     #expect(throws: ReplayStoreFailure.self) {
       try SQLiteReplayStore(at: folder.path("no such folder/replay"))
     }
+    let missing = folder.path("missing")
+    let error = #expect(throws: ReplayStoreFailure.self) {
+      try ReplayFile(path: missing, in: .guest(1))
+    }
+    guard case .unavailable(let place, let reason)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(place == missing && reason != missing)
   }
 }
 

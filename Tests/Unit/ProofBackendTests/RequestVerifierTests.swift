@@ -69,6 +69,7 @@ import Testing
     #expect(verifier.judge(try app.standard(), on: Self.route).verdict != nil)
     verifier.revoke([app.instance: 1])
     #expect(verifier.judge(try app.standard(), on: Self.route).rejection == .gate(.tokenRevoked))
+    #expect(throws: RejectedRequest.gate(.tokenRevoked)) { try verifier.admit(app.grant) }
     verifier.revoke([app.instance: 0])
     #expect(verifier.judge(try app.standard(), on: Self.route).verdict != nil)
     gate.clock.now += 3_601

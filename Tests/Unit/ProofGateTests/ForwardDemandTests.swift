@@ -65,6 +65,26 @@ import Testing
     #expect(try ask(site.solved(proved) + [kept]).status == 200)
   }
 
+  @Test("A demand of another time, for more than a day, or of a level that is none, is refused")
+  func bounds() throws {
+    let site = try ForwardSite.needing()
+    let now = ForwardSite.now
+    let key = site.site.own.verdictKeys(for: Site.host)[0]
+    func take(_ demand: GateDemand, made moment: UnixTime = ForwardSite.now) -> DemandResult {
+      site.gate.take(demand: demand.text(with: key, at: moment), at: now)
+    }
+    let name = "a.\(Site.address)"
+    for moment: UnixTime in [now - 30, now + 30] {
+      #expect(take(GateDemand(.person, of: name), made: moment) == .taken)
+    }
+    for moment: UnixTime in [now - 31, now + 31] {
+      #expect(take(GateDemand(.person, of: name), made: moment) == .refused)
+    }
+    #expect(take(GateDemand(.person, of: name, seconds: 86_400)) == .taken)
+    #expect(take(GateDemand(.person, of: name, seconds: 86_401)) == .refused)
+    #expect(take(GateDemand(.work, level: 200, of: name)) == .refused)
+  }
+
   @Test("The table of demands is bounded")
   func demandTable() throws {
     let table = DemandTable()

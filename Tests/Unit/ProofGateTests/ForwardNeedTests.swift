@@ -126,17 +126,34 @@ import Testing
     #expect(
       site.replay.count == 0 && site.requests.admissionCount == 0 && site.desks.demands.count == 0)
     let flood = try site.answer("GET", "/search", from: "203.0.113.5").challengeLevel
-    #expect(flood == 3 + ChallengeLoad.senderBitsMax + ChallengeLoad.routeBitsMax)
+    #expect(flood == 3 + 6 + 2)
     let owner = try site.answer("GET", "/search").challengeLevel
-    #expect(owner == 3 + ChallengeLoad.routeBitsMax)
+    #expect(owner == 3 + 2)
     #expect(try site.answer("GET", "/other").challengeLevel == 3, "another route")
     site.site.clock.now += 600
     #expect(try site.answer("GET", "/search", from: "203.0.113.5").challengeLevel == 3)
-    #expect(ChallengeLoad.level(.init(.work, level: 17), adding: 8) == ChallengeLoad.ceiling)
+    #expect(ChallengeLoad.level(.init(.work, level: 17), adding: 8) == 18)
     #expect(ChallengeLoad.level(.init(.work, level: 20), adding: 8) == 20, "the operator's own")
     #expect(ChallengeLoad.level(.init(.memoryWork, level: 1), adding: 8) == 3)
     #expect(
       ChallengeLoad.level(.init(.memoryWork, level: 1), adding: 8) == ChallengeLoad.memoryCeiling)
+  }
+
+  @Test("A sender's 16th open challenge adds a bit, and so does the route's 1,000th; 30 s halve them")
+  func bits() throws {
+    let load = ChallengeLoad()
+    let now = ForwardSite.now
+    func bits(_ client: Int, on route: UInt32 = 1, after seconds: UInt64 = 0) -> UInt8 {
+      load.set(.address("192.0.2.\(client)"), on: route, at: now + seconds)
+    }
+    #expect((1...16).map { _ in bits(1) } == [UInt8](repeating: 0, count: 15) + [1])
+    load.answered(.address("192.0.2.1"), on: 1, at: now)
+    #expect(bits(1) == 1 && bits(2) == 0)
+    #expect((1...8).map { _ in bits(1, after: 30) } == [UInt8](repeating: 0, count: 7) + [1])
+    // Between the halves it falls evenly: a quarter in half the time.
+    #expect((1...4).map { _ in bits(1, after: 45) } == [0, 0, 0, 1])
+    let others = (0..<1_000).map { bits($0 % 200, on: 2, after: 100_000) }
+    #expect(others == [UInt8](repeating: 0, count: 999) + [1])
   }
 
   @Test("A watching rule sets no challenge, and the verdict says what was missing")

@@ -244,6 +244,16 @@ extension PageAnswer {
     #expect(code(try site.ask("GET", "page?challenge=x")) == "400 failed-1003")
   }
 
+  @Test("A form has 16,384 bytes and 24 values at most, each once")
+  func forms() {
+    func isForm(_ text: String) -> Bool { FormPairs(text.utf8) != nil }
+    let long = "a=" + String(repeating: "b", count: 16_382)
+    #expect(isForm(long) && !isForm(long + "b"))
+    let many = (1...24).map { "a\($0)=" }.joined(separator: "&")
+    #expect(isForm(many) && !isForm(many + "&b="))
+    #expect(isForm("a=1&b=1") && !isForm("a=1&a=1") && !isForm("=1") && !isForm("a"))
+  }
+
   @Test("The worker's script is kept for a day, a preflight for ten minutes, a page never")
   func caches() throws {
     let site = try PageSite { $0.custom = .address("https://app.example.com/check") }

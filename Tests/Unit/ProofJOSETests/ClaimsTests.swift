@@ -121,7 +121,11 @@ struct ClaimsTests {
         }
       }
     }
+    _ = try read(#"{"iss":"\#(long.dropLast())"}"#)
     var claims = Claims()
+    claims.annotations = [String](repeating: "x", count: 64)
+    #expect(error { try claims.clearJSON() } == nil)
+    claims = Claims()
     claims.issuer = "a\nb"
     #expect(error { try claims.clearJSON() } == .claimInvalid("iss", .text))
     claims = Claims()

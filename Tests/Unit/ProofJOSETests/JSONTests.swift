@@ -102,15 +102,18 @@ struct JSONTests {
 
   @Test("Size and number of values are bounded")
   func bounds() {
-    let full = [UInt8(ascii: "1")] + [UInt8](repeating: 0x20, count: JOSELimits.jsonBytes - 1)
+    let full = [UInt8(ascii: "1")] + [UInt8](repeating: 0x20, count: 262_143)
     #expect(reasonOf(full) == nil)
     #expect(reasonOf(full + [0x20]) == .tooLarge)
-    let many = "[" + String(repeating: "1,", count: JOSELimits.jsonValues - 2) + "1]"
+    let many = "[" + String(repeating: "1,", count: 16_382) + "1]"
     #expect(reasonOf(Array(many.utf8)) == nil)
     #expect(reasonOf(Array("[1,\(many.dropFirst())".utf8)) == .tooLarge)
-    let number = String(repeating: "1", count: JOSELimits.numberCharacters)
+    let number = String(repeating: "1", count: 64)
     #expect(reasonOf(Array(number.utf8)) == nil)
     #expect(reasonOf(Array("\(number)1".utf8)) == .badNumber)
+    let deep = String(repeating: "[", count: 16) + String(repeating: "]", count: 16)
+    #expect(reasonOf(Array(deep.utf8)) == nil)
+    #expect(reasonOf(Array("[\(deep)]".utf8)) == .tooDeep)
   }
 
   @Test(

@@ -165,6 +165,7 @@ struct PublicKeySealingTests {
     for (name, value, expected) in [
       ("apu", #""QWxpY2U""#, JOSEError.decryptionFailed), ("apv", #""Qm9i""#, .decryptionFailed),
       ("apu", "1", .headerMember("apu")), ("apv", #""Qm9i=""#, .headerMember("apv")),
+      ("apu", "\"\(Forge.base64([UInt8](repeating: 1, count: 128)))\"", .decryptionFailed),
       ("apu", "\"\(Forge.base64([UInt8](repeating: 1, count: 129)))\"", .headerMember("apu")),
     ] {
       let changed = header.replacing("{\"alg\"", with: "{\"\(name)\":\(value),\"alg\"")

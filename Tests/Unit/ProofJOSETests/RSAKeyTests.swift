@@ -207,6 +207,13 @@ struct PEMTests {
     ] {
       #expect(error { try JSONWebKey(publicPEM: text, algorithm: algorithm) } != nil)
     }
+    func padded(_ count: Int) -> String {
+      pem + String(repeating: "\n", count: count - pem.utf8.count)
+    }
+    #expect(try JSONWebKey(publicPEM: padded(8_192), algorithm: algorithm).publicBytes == own)
+    #expect(
+      error { try JSONWebKey(publicPEM: padded(8_193), algorithm: algorithm) }
+        == .tooLong("public key", count: 8_193, limit: 8_192))
     for name in ["PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "ENCRYPTED PRIVATE KEY"] {
       #expect(
         error {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import ProofKit
 import ProofModel
 import Testing
+
+@testable import ProofKit
 
 /// An installed app: a bundle folder and a storage folder, gone when the test is over.
 private final class Installation {
@@ -117,6 +118,12 @@ struct ProbeTests {
     #expect(try digest(folder, "other=\(folder)") != two)
     #expect(throws: ProofError.self) { try digest(folder, folder) }
     #expect(throws: ProofError.self) { try digest("a=\(folder)", "a=\(folder)") }
+  }
+
+  @Test("differences that have no place are counted")
+  func leftOut() {
+    let one = Diagnosis(isOfThisBuild: true, isOfThisDevice: true, findings: [], leftOutCount: 1)
+    #expect(one.description == "and 1 more")
   }
 
   @Test("each difference is a value: its source, its kind, its name, a line for people")

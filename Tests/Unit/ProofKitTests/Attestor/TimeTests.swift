@@ -54,6 +54,14 @@ struct TimeTests {
     #expect(timeouts(service) == [.seconds(10), .seconds(3)])
   }
 
+  @Test("a first start does not wait for a service that cannot be reached", .timeLimit(.minutes(1)))
+  func unreachable() throws {
+    let (service, attestor) = try stage(answeringAfter: .zero, isShort: true)
+    service.set { $0.failure = .unreachable("x") }
+    let session = try #require(attestor.state.withLock { $0.session })
+    #expect(attestor.ask(session, for: .seconds(3_600)) == nil)
+  }
+
   @Test("the very first start has two seconds, and an update three")
   func configuration() async throws {
     let folder = "/var/tmp/proofkit-times-\(getpid())"

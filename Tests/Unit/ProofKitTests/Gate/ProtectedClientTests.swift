@@ -101,6 +101,22 @@ struct ProtectedClientTests {
     #expect(try last.get().status == 200)
   }
 
+  @Test("a gate that refuses each token, though another one comes each time, ends the call")
+  func tokenAlways() throws {
+    let stage = try GateStage { $0.life = 10 }
+    let api = ScriptedAPI { _, _ in
+      stage.time.advance(.seconds(9))
+      _ = stage.session.work()
+      return refusal("token")
+    }
+    let client = GateClient(stage.session, over: api)
+    #expect(throws: GateError.tokenRefused) {
+      try client.performAndWait(stage.request, within: .seconds(1000))
+    }
+    #expect(stage.asked == 4 && Set(api.sent.map { $0.values(of: "x-token") }).count == 3)
+    #expect(api.sent.count == 3)
+  }
+
   @Test(
     "a proof that is refused for its time or for itself is made anew once",
     arguments: ["clock", "proof"])
