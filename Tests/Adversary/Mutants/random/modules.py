@@ -71,7 +71,9 @@ FETCH = "!Tests/Process/Backend/flow.py"
 OPERATOR = "!Tests/Process/Backend/proofctl.py"
 INSTALLATION = "!Tests/Process/Backend/installation.py"
 ORDERS = "!Tests/Process/Backend/orders.py"
+NGINX = "!Tests/Support/Runner/runner.py Tests/Process/Gate nginx_check_test"
 GATE = "!Tests/Support/Runner/runner.py Tests/Process/Gate gate_test"
+PULL = "!Tests/Support/Runner/runner.py Tests/Process/Gate pull_test operation_test"
 EVENTS = "!Tests/Support/Runner/runner.py Tests/Process/Gate service_event_test"
 # Beside PostgreSQL servers of their own.
 # The suites of Tests/Process/Scale/run.sh: others of these targets have clocks that differ from the servers'.
@@ -115,7 +117,7 @@ SWIFT_MODULES = {
     "Sources/ProofKitTesting": ["ProofKitTests"],
     "Sources/LinkSimulation": ["ProofLinkTests", DEMO],
     "Sources/ProofBackend": ["ProofBackendTests", "ProofServiceTests", FETCH, OPERATOR, ORDERS],
-    "Sources/ProofGate": ["ProofGateTests", "ProofKitHTTPTests", GATE],
+    "Sources/ProofGate": ["ProofGateTests", NGINX, "ProofKitHTTPTests", GATE, PULL],
     "Sources/AccountStores": ["ProofServiceTests|ProofBackendTests", IN_POSTGRES, OPERATOR, NODES, MOVES],
     "Sources/PostgresStore": [IN_POSTGRES, NODES, MOVES, GATES],
     "Sources/PostgresBackend": [IN_POSTGRES, GATES],
@@ -128,7 +130,7 @@ SWIFT_MODULES = {
     "Sources/proofctl": [OPERATOR, FETCH, ROTATION, ORDERS, INSTALLATION, RUNBOOKS],
     "Sources/proof-unlock": [FETCH, ORDERS, OPERATOR],
     "Sources/proof-shop": [DEMO],
-    "Sources/proof-gate": [GATE, RUNBOOKS],
+    "Sources/proof-gate": [NGINX, GATE, PULL, RUNBOOKS],
     "Sources/proof-service": [SERVER, CHANGES, OPERATOR, RUNBOOKS],
 }
 # The demonstration starts its programs in a clean environment: their mutants are built alone.
