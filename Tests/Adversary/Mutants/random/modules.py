@@ -84,7 +84,9 @@ IN_POSTGRES = (r"@PostgresStoreTests"
 NODES = "@!Tests/Process/Scale/service_test.py"
 MOVES = "@!Tests/Process/Scale/move_test.py"
 GATES = "@!Tests/Process/Scale/gates_test.py"
-VERBS = "!Tests/Process/Backend/gate_verbs.py"
+FACTORY = "!Tests/Process/Backend/factory.py"
+STRINGS = "!Tests/Process/Backend/own_strings.py"
+ADMISSIONS = "!Tests/Process/Backend/gates.py"
 ROTATION = "!Tests/Process/Backend/rotation.py"
 RUNBOOKS = "!Tests/Support/Runner/runner.py Tests/Process/Runbooks"
 DEMO = "!Tests/Process/Demo/run.py"
@@ -103,7 +105,7 @@ SWIFT_MODULES = {
     "Sources/ProofBytes": ["ProofJOSETests", "ProofKitTests|HTTPServingTests|ProofGateTests|ProofBenchTests"],
     "Sources/DurableFiles": ["ProofKitTests|ProofBackendTests", OPERATOR, "kills"],
     "Sources/ProofModel": ["ProofModelTests", "ProofKitTests|ProofLinkTests|ProofBackendTests|ProofRequestTests",
-                           "ProofServiceTests", OPERATOR],
+                           "ProofServiceTests|ProofGateTests", OPERATOR],
     "Sources/ProofRequest": ["ProofRequestTests"],
     "Sources/ProofJOSE": ["ProofJOSETests", "ProofBackendTests|ProofServiceTests", OPERATOR, "interoperation"],
     "Sources/ProofKit": ["ProofKitTests|ProofModelTests", "ProofServiceTests|ProofKitHTTPTests", "ProofLinkTests",
@@ -116,7 +118,7 @@ SWIFT_MODULES = {
     "Sources/ProofMigration": ["ProofKitTests|ProofKitHTTPTests"],
     "Sources/ProofKitTesting": ["ProofKitTests"],
     "Sources/LinkSimulation": ["ProofLinkTests", DEMO],
-    "Sources/ProofBackend": ["ProofBackendTests", "ProofServiceTests", FETCH, OPERATOR, ORDERS],
+    "Sources/ProofBackend": ["ProofBackendTests", "ProofServiceTests|ProofGateTests", FETCH, OPERATOR, ORDERS],
     "Sources/ProofGate": ["ProofGateTests", NGINX, "ProofKitHTTPTests", GATE, PULL],
     "Sources/AccountStores": ["ProofServiceTests|ProofBackendTests", IN_POSTGRES, OPERATOR, NODES, MOVES],
     "Sources/PostgresStore": [IN_POSTGRES, NODES, MOVES, GATES],
@@ -124,10 +126,11 @@ SWIFT_MODULES = {
     "Sources/EventServing": ["ProofServiceTests", EVENTS],
     "Sources/HTTPServing": ["HTTPServingTests", "ProofKitHTTPTests", SERVER],
     "Sources/ProofService": ["ProofServiceTests", "HTTPServingTests|ProofKitHTTPTests|ProofBackendTests", OPERATOR,
-                             SERVER, CHANGES, INSTALLATION, ORDERS, ROTATION],
+                             SERVER, FACTORY, ADMISSIONS, STRINGS, CHANGES, INSTALLATION, ORDERS, ROTATION],
     "Sources/proof-demo": [DEMO],
     "Sources/proof-relay": ["ProofLinkTests", DEMO, RUNBOOKS],
-    "Sources/proofctl": [OPERATOR, FETCH, ROTATION, ORDERS, INSTALLATION, RUNBOOKS],
+    "Sources/proofctl": [FACTORY, ADMISSIONS, FETCH, STRINGS, OPERATOR, ROTATION, ORDERS, INSTALLATION,
+                         RUNBOOKS],
     "Sources/proof-unlock": [FETCH, ORDERS, OPERATOR],
     "Sources/proof-shop": [DEMO],
     "Sources/proof-gate": [NGINX, GATE, PULL, RUNBOOKS],
