@@ -149,6 +149,8 @@ import Testing
     #expect((1...16).map { _ in bits(1) } == [UInt8](repeating: 0, count: 15) + [1])
     load.answered(.address("192.0.2.1"), on: 1, at: now)
     #expect(bits(1) == 1 && bits(2) == 0)
+    for _ in 1...128 { _ = bits(3) }
+    #expect((1...64).map { _ in bits(3, after: 30) } == [UInt8](repeating: 3, count: 63) + [4])
     #expect((1...8).map { _ in bits(1, after: 30) } == [UInt8](repeating: 0, count: 7) + [1])
     // Between the halves it falls evenly: a quarter in half the time.
     #expect((1...4).map { _ in bits(1, after: 45) } == [0, 0, 0, 1])
