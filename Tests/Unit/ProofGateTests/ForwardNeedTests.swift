@@ -139,7 +139,7 @@ import Testing
       ChallengeLoad.level(.init(.memoryWork, level: 1), adding: 8) == ChallengeLoad.memoryCeiling)
   }
 
-  @Test("A sender's 16th open challenge adds a bit, and so does the route's 1,000th; 30 s halve them")
+  @Test("A sender's 16th open challenge adds a bit, as does the route's 1,000th; 30 s halve them")
   func bits() throws {
     let load = ChallengeLoad()
     let now = ForwardSite.now

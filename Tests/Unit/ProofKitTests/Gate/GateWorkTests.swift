@@ -19,7 +19,7 @@ struct GateWorkTests {
     }
   }
 
-  @Test("an app that cannot be measured when its admission comes asks for the next one after a wait")
+  @Test("an app that cannot be measured with its admission asks for the next one after a wait")
   func unmeasured() throws {
     let stage = try GateStage(isStarted: false)
     let (scene, gate) = (stage.stage.scene, stage.gate)
