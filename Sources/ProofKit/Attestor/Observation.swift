@@ -88,7 +88,7 @@ extension Observation {
     if !mode.contains(.withoutBasicFacts) {
       let kernel = CoreSystem.kernel
       texts += [
-        ("os", CoreSystem.operatingSystem), ("kernel", kernel.release),
+        ("os", CoreSystem.operatingSystem()), ("kernel", kernel.release),
         ("architecture", kernel.machine), ("app", appName),
       ]
     }

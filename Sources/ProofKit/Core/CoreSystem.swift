@@ -24,9 +24,11 @@ enum CoreSystem {
     return String(decoding: names.last ?? [], as: UTF8.self)
   }
 
-  /// The operating system's name for people, from os-release.
-  static var operatingSystem: String {
-    for path in ["/etc/os-release", "/usr/lib/os-release"] {
+  /// The operating system's name for people, from the first of these files that has one.
+  static func operatingSystem(
+    of files: [String] = ["/etc/os-release", "/usr/lib/os-release"]
+  ) -> String {
+    for path in files {
       guard let bytes = try? SmallFile.read(path, limit: 65_536) else { continue }
       for line in bytes.split(separator: UInt8(ascii: "\n")) {
         let text = String(decoding: line, as: UTF8.self)

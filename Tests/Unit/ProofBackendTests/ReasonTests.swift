@@ -15,8 +15,8 @@ struct ReasonTests {
     let (id, app) = (HardwareID.random(), InstanceID.random())
     let backend: [BackendError] = [
       .unknownHardware(id), .revokedHardware(id),
-      .otherMode(app: .production, hardware: .development),
-      .literalRefused(id), .factorySecretMissing(id), .downgraded(id),
+      .otherMode(app: .production, hardware: .development), .literalRefused(id),
+      .factorySecretMissing(id), .downgraded(id),
       .superseded(issued: 2, offered: 1), .revokedInstance(app, through: 1),
       .clockAhead(of: 1, by: 1), .refused(.resourcesExhausted(reason: "x")),
       .storage(path: "p", reason: "x"), .damaged(path: "p", reason: "x"),

@@ -139,8 +139,7 @@ import Testing
       ChallengeLoad.level(.init(.memoryWork, level: 1), adding: 8) == ChallengeLoad.memoryCeiling)
   }
 
-  @Test(
-    "A sender's 16th open challenge adds a bit, and so does the route's 1,000th; 30 s halve them")
+  @Test("A sender's 16th open challenge adds a bit, as does the route's 1,000th; 30 s halve them")
   func bits() throws {
     let load = ChallengeLoad()
     let now = ForwardSite.now
@@ -150,6 +149,8 @@ import Testing
     #expect((1...16).map { _ in bits(1) } == [UInt8](repeating: 0, count: 15) + [1])
     load.answered(.address("192.0.2.1"), on: 1, at: now)
     #expect(bits(1) == 1 && bits(2) == 0)
+    for _ in 1...128 { _ = bits(3) }
+    #expect((1...64).map { _ in bits(3, after: 30) } == [UInt8](repeating: 3, count: 63) + [4])
     #expect((1...8).map { _ in bits(1, after: 30) } == [UInt8](repeating: 0, count: 7) + [1])
     // Between the halves it falls evenly: a quarter in half the time.
     #expect((1...4).map { _ in bits(1, after: 45) } == [0, 0, 0, 1])

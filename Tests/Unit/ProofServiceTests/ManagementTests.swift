@@ -454,6 +454,21 @@ import Testing
     #expect(try manage(bench, "management/change").status == 200)
   }
 
+  @Test func `a key is shown in the base64 that is asked for`() throws {
+    let bench = try Bench()
+    func shown(_ encoding: String?) throws -> String {
+      let arguments: JSONObject = encoding.map { ["encoding": .string($0)] } ?? [:]
+      guard case .object(let value) = try manage(bench, "secret/get", arguments).value,
+        case .string(let text)? = value["secret"]
+      else { return "" }
+      return text
+    }
+    let bytes = try #require(Base64.decode(shown(nil)))
+    #expect(try shown("base64") == Base64.encode(bytes) && shown(nil) == Base64.encode(bytes))
+    #expect(try shown("base64url") == Base64.encode(bytes, .url))
+    #expect(Base64.encode(bytes) != Base64.encode(bytes, .url))
+  }
+
   @Test func `mistakes have their status and a sentence`() throws {
     let bench = try Bench()
     let steps: [(String, JSONObject, Int)] = [

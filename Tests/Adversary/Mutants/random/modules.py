@@ -71,7 +71,9 @@ FETCH = "!Tests/Process/Backend/flow.py"
 OPERATOR = "!Tests/Process/Backend/proofctl.py"
 INSTALLATION = "!Tests/Process/Backend/installation.py"
 ORDERS = "!Tests/Process/Backend/orders.py"
+NGINX = "!Tests/Support/Runner/runner.py Tests/Process/Gate nginx_check_test"
 GATE = "!Tests/Support/Runner/runner.py Tests/Process/Gate gate_test"
+PULL = "!Tests/Support/Runner/runner.py Tests/Process/Gate pull_test operation_test"
 EVENTS = "!Tests/Support/Runner/runner.py Tests/Process/Gate service_event_test"
 # Beside PostgreSQL servers of their own.
 # The suites of Tests/Process/Scale/run.sh: others of these targets have clocks that differ from the servers'.
@@ -82,7 +84,9 @@ IN_POSTGRES = (r"@PostgresStoreTests"
 NODES = "@!Tests/Process/Scale/service_test.py"
 MOVES = "@!Tests/Process/Scale/move_test.py"
 GATES = "@!Tests/Process/Scale/gates_test.py"
-VERBS = "!Tests/Process/Backend/gate_verbs.py"
+FACTORY = "!Tests/Process/Backend/factory.py"
+STRINGS = "!Tests/Process/Backend/own_strings.py"
+ADMISSIONS = "!Tests/Process/Backend/gates.py"
 ROTATION = "!Tests/Process/Backend/rotation.py"
 RUNBOOKS = "!Tests/Support/Runner/runner.py Tests/Process/Runbooks"
 DEMO = "!Tests/Process/Demo/run.py"
@@ -101,7 +105,7 @@ SWIFT_MODULES = {
     "Sources/ProofBytes": ["ProofJOSETests", "ProofKitTests|HTTPServingTests|ProofGateTests|ProofBenchTests"],
     "Sources/DurableFiles": ["ProofKitTests|ProofBackendTests", OPERATOR, "kills"],
     "Sources/ProofModel": ["ProofModelTests", "ProofKitTests|ProofLinkTests|ProofBackendTests|ProofRequestTests",
-                           "ProofServiceTests", OPERATOR],
+                           "ProofServiceTests|ProofGateTests", OPERATOR],
     "Sources/ProofRequest": ["ProofRequestTests"],
     "Sources/ProofJOSE": ["ProofJOSETests", "ProofBackendTests|ProofServiceTests", OPERATOR, "interoperation"],
     "Sources/ProofKit": ["ProofKitTests|ProofModelTests", "ProofServiceTests|ProofKitHTTPTests", "ProofLinkTests",
@@ -114,21 +118,22 @@ SWIFT_MODULES = {
     "Sources/ProofMigration": ["ProofKitTests|ProofKitHTTPTests"],
     "Sources/ProofKitTesting": ["ProofKitTests"],
     "Sources/LinkSimulation": ["ProofLinkTests", DEMO],
-    "Sources/ProofBackend": ["ProofBackendTests", "ProofServiceTests", FETCH, OPERATOR, ORDERS],
-    "Sources/ProofGate": ["ProofGateTests", "ProofKitHTTPTests", GATE],
+    "Sources/ProofBackend": ["ProofBackendTests", "ProofServiceTests|ProofGateTests", FETCH, OPERATOR, ORDERS],
+    "Sources/ProofGate": ["ProofGateTests", NGINX, "ProofKitHTTPTests", GATE, PULL],
     "Sources/AccountStores": ["ProofServiceTests|ProofBackendTests", IN_POSTGRES, OPERATOR, NODES, MOVES],
     "Sources/PostgresStore": [IN_POSTGRES, NODES, MOVES, GATES],
     "Sources/PostgresBackend": [IN_POSTGRES, GATES],
     "Sources/EventServing": ["ProofServiceTests", EVENTS],
     "Sources/HTTPServing": ["HTTPServingTests", "ProofKitHTTPTests", SERVER],
     "Sources/ProofService": ["ProofServiceTests", "HTTPServingTests|ProofKitHTTPTests|ProofBackendTests", OPERATOR,
-                             SERVER, CHANGES, INSTALLATION, ORDERS, ROTATION],
+                             SERVER, FACTORY, ADMISSIONS, STRINGS, CHANGES, INSTALLATION, ORDERS, ROTATION],
     "Sources/proof-demo": [DEMO],
     "Sources/proof-relay": ["ProofLinkTests", DEMO, RUNBOOKS],
-    "Sources/proofctl": [OPERATOR, FETCH, ROTATION, ORDERS, INSTALLATION, RUNBOOKS],
+    "Sources/proofctl": [FACTORY, ADMISSIONS, FETCH, STRINGS, OPERATOR, ROTATION, ORDERS, INSTALLATION,
+                         RUNBOOKS],
     "Sources/proof-unlock": [FETCH, ORDERS, OPERATOR],
     "Sources/proof-shop": [DEMO],
-    "Sources/proof-gate": [GATE, RUNBOOKS],
+    "Sources/proof-gate": [NGINX, GATE, PULL, RUNBOOKS],
     "Sources/proof-service": [SERVER, CHANGES, OPERATOR, RUNBOOKS],
 }
 # The demonstration starts its programs in a clean environment: their mutants are built alone.

@@ -186,6 +186,26 @@ struct AttestorTests {
     #expect(attestor.account == "other")
   }
 
+  @Test("names a setting that cannot change")
+  func fixedSettings() {
+    let now = Configuration(account: "a", storage: "s")
+    let changes: [String: (inout Configuration) -> Void] = [
+      "bundle": { $0.bundle = "b" }, "folders": { $0.folders = [Probe.Folder("f", path: "p")] },
+      "storage": { $0.storage = "t" }, "plugins": { $0.plugins = ["p"] },
+      "collection": { $0.collection = .notGranted }, "network": { $0.network.authorities = "p" },
+      "appName": { $0.appName = "n" }, "installationKey": { $0.installationKey = NoKey() },
+    ]
+    for (name, change) in changes {
+      var other = now
+      change(&other)
+      #expect(other.fixed(differingFrom: now) == name && now.fixed(differingFrom: other) == name)
+    }
+    var free = now
+    free.account = "b"
+    free.developmentKey = "d"
+    #expect(free.fixed(differingFrom: now) == nil)
+  }
+
   @Test("tells a measurement error once, after which the note is there again")
   func measurementError() async throws {
     let stage = try AppStage()
@@ -301,4 +321,19 @@ struct AttestorTests {
       _ = try await strings.string(named: "a")
     }
   }
+}
+
+/// A key that is never asked.
+private struct NoKey: InstallationKey {
+  func identity() throws(InstallationKeyError) -> InstallationKeyIdentity { throw .libraryFailed }
+
+  func signature(
+    of message: [UInt8]
+  ) throws(InstallationKeyError) -> InstallationSignature { throw .libraryFailed }
+
+  func endorsementCertificate() throws(InstallationKeyError) -> [UInt8]? { nil }
+
+  func open(
+    _ credential: KeyCredential
+  ) throws(InstallationKeyError) -> CredentialSecret { throw .libraryFailed }
 }

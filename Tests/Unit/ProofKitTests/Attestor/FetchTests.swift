@@ -247,6 +247,20 @@ struct FetchTests {
     #expect(finding.utf8.count == 1024)
   }
 
+  @Test("the system's name has no quotes; a system that says none is Linux")
+  func operatingSystem() throws {
+    let folder = "/var/tmp/proofkit-system-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let files = ["absent", "nameless", "double", "single"].map { "\(folder)/\($0)" }
+    for (path, text) in zip(
+      files[1...], ["NAME=x\n", "NAME=x\nPRETTY_NAME=\"Our System 5\"\n", "PRETTY_NAME='Other 6'"])
+    { try text.write(toFile: path, atomically: true, encoding: .utf8) }
+    #expect(CoreSystem.operatingSystem(of: files) == "Our System 5")
+    #expect(CoreSystem.operatingSystem(of: [files[3]]) == "Other 6")
+    #expect(CoreSystem.operatingSystem(of: Array(files[..<2])) == "Linux")
+  }
+
   @Test("evidence that cannot be collected is an internal error that says why")
   func unobservable() throws {
     let stage = try Stage()

@@ -171,6 +171,16 @@ struct GateErrorTests {
     ]
     for (error, code) in errors { #expect(error.initializationCode == code, "\(error)") }
   }
+
+  @Test("an error of a challenge has the number of a challenge SDK")
+  func challengeNumbers() {
+    for (error, number) in [
+      (.malformed(reason: "x"), 3), (.unknownName("n"), 3), (.tooHard(level: 9, allowed: 1), 6),
+      (.rejected(status: 403), 6), (.presenterMissing, 7), (.page(.cancelled), 8),
+      (.page(.network), 5), (.page(.verificationFailed), 6), (.page(.abnormalData), 9),
+      (.outOfMemory, 9), (.bodyNotRepeatable, 9),
+    ] as [(ChallengeError, Int)] { #expect(error.attestationCode == number, "\(error)") }
+  }
 }
 
 @Suite("The log of a gate session")
@@ -220,6 +230,8 @@ struct GateLogTests {
       for secret in secrets { #expect(!line.contains(secret), "\(line)") }
     }
     if level == .debug { #expect(Set(lines.map(\.0)) == [.warning, .info, .debug]) }
+    let proved = lines.filter { $0 == (.debug, "POST api.example.com: proved") }
+    #expect(proved.isEmpty == (level < .debug))
     let ready = lines.filter { $0.1.hasPrefix("ready: account acme, app door, SDK ") }
     #expect(ready.count == (level >= .info ? 1 : 0))
     #expect(ready.allSatisfy { $0.1.contains("instance ") })

@@ -19,6 +19,29 @@ struct GateWorkTests {
     }
   }
 
+  @Test("an app that cannot be measured with its admission asks for the next one after a wait")
+  func unmeasured() throws {
+    let stage = try GateStage(isStarted: false)
+    let (scene, gate) = (stage.stage.scene, stage.gate)
+    stage.service.set {
+      $0.admit = { measurement, instance, generation in
+        scene.state.withLock { $0.failure = .evidenceUnavailable(reason: "x") }
+        return try gate.admission(measurement, instance, generation)
+      }
+    }
+    _ = stage.session.begin(nil)
+    for _ in 0..<3 { _ = stage.session.work() }
+    guard case .notMeasured? = stage.session.lastError else {
+      Issue.record("\(String(describing: stage.session.lastError))")
+      return
+    }
+    #expect(stage.asked == 1)
+    scene.state.withLock { $0.failure = nil }
+    stage.time.advance(.seconds(2))
+    _ = stage.session.work()
+    #expect(stage.asked == 2)
+  }
+
   @Test("start returns at once, and its thread calls the handler once, on another thread")
   func ready() throws {
     let gate = TestGate()
