@@ -173,7 +173,7 @@ struct MeasurementTokenIssuerTests {
     #expect(try backend.issuer.orderEpochs(for: id, from: now).isEmpty)
   }
 
-  @Test("hardware that nobody registered gets no orders")
+  @Test("hardware without a registration gets no orders")
   func strangers() throws {
     let issuer = try Backend().issuer
     let other = HardwareID.random()
