@@ -94,7 +94,7 @@ package final class EventHandler: HTTPHandler {
       return Self.problem(404, "Ask with POST \(Self.eventPath).")
     }
     guard request.method == "POST" else { return Self.problem(405, "Ask with POST.") }
-    let now = UnixClock.system.now
+    let now = UnixTime.now
     guard let asker = asker(request, now) else {
       count("unauthorized")
       log.note("event refused", [("reason", .text("the credential is missing or does not count"))])

@@ -36,7 +36,7 @@ package struct Machine {
 
   /// Today in UTC, as 2026-01-31.
   package static var date: String {
-    CalendarDate(daysSince1970: SystemClock.read().seconds / 86_400).text
+    CalendarDate(daysSince1970: UnixTime.now.seconds / 86_400).text
   }
 
   /// Seconds that all processors have worked, stolen time included; and this process and its children.
