@@ -30,7 +30,7 @@ package struct GateStart: Sendable {
 
   /// `isOfOneProcess`: whether the store is one process's own, so that nothing of another process may count.
   package init(_ memory: ReplayMemory, window: UInt32, isOfOneProcess: Bool = false) {
-    floor = memory.gap.map { isOfOneProcess ? UnixTime(seconds: .max) : $0 + window }
+    floor = memory.gap.map { isOfOneProcess ? .last : $0 + window }
   }
 
   /// Whether an earlier process may have accepted a proof of this moment.

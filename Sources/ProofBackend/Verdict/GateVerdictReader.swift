@@ -48,6 +48,7 @@ public final class GateVerdictReader: Sendable {
     now: UnixTime
   ) throws(GateVerdictRefusal) -> GateVerdict {
     let (verdict, request, tag) = try opened(text)
+    let now = now.whole
     guard verdict.moment <= now + seconds, now <= verdict.moment + seconds else { throw .time }
     if let covered = verdict.body, covered != body { throw .body }
     guard

@@ -24,6 +24,7 @@ extension ForwardGate {
   ///   - now: The time.
   /// - Returns: Whether it was taken.
   package func take(demand text: String, at now: UnixTime) -> DemandResult {
+    let now = now.whole
     for host in rules.configuration.hosts {
       var moment: UnixTime = 0
       guard let demand = GateDemand(text, with: own.verdictKeySet(for: host), moment: &moment)

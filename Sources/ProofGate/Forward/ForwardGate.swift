@@ -161,7 +161,8 @@ package struct ForwardGate: Sendable {
       host: head.authority, method: announced ?? head.method, path: head.path,
       named: request.route)
     return Question(
-      request: request, rule: rule, reference: reference, address: address, now: now)
+      request: request, rule: rule, reference: reference, address: address,
+      now: now.whole)
   }
 
   // MARK: Kinds of answers
@@ -237,7 +238,7 @@ package struct ForwardGate: Sendable {
   package func isTooOld(at now: UnixTime) -> Bool {
     let configuration = rules.configuration
     let life = min(configuration.useSeconds, rules.staleAfter ?? .max)
-    return configuration.made + life < now
+    return configuration.made + life < now.whole
   }
 }
 

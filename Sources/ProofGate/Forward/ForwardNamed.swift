@@ -40,7 +40,7 @@ extension ForwardGate {
       guard places[request.head.authority] != nil else { throw .host(request.head.authority) }
       var question = Question(
         request: request, rule: Self.rule(for: named), reference: reference, address: address,
-        now: now)
+        now: now.whole)
       question.named = named
       var answer = judged(
         question, named.kind == .token ? [] : [.init(named.kind, level: named.level)])

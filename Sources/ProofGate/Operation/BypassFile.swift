@@ -76,7 +76,7 @@ package struct BypassFile: Sendable, Hashable {
     for entry in entries {
       var difference: UInt8 = 0
       for (one, other) in zip(entry.digest, digest) { difference |= one ^ other }
-      if difference == 0, entry.end >= now { found = entry.name }
+      if difference == 0, entry.end >= now.whole { found = entry.name }
     }
     return found
   }

@@ -48,7 +48,7 @@ extension AttestationService {
     }
     let challenge = AttestationChallenge(
       draft, lifetime: UInt16(policy.saltLifetime), configSerial: snapshot.configuration.serial,
-      key: keyDemand(of: question, known, policy, salt, snapshot.saltKeys.active, at: now))
+      key: keyDemand(of: question, known, policy, salt, snapshot.saltKeys.active, at: now.whole))
     if let known { recentDevices.keep(known) }
     metrics.count(.challenges)
     return Self.binary(challenge.bytes)

@@ -45,7 +45,7 @@ struct ReportSpending {
   ) -> ReportStep {
     let bytes = answer.bytes(with: desk.key)
     let use = SaltUse(
-      of: salt, by: device, expiring: expiry, at: desk.now, report: digest,
+      of: salt, by: device, expiring: expiry, at: desk.now.whole, report: digest,
       answer: service.account.vault.seal(bytes.span, for: place),
       revision: desk.snapshot.revision, sighting: sighting)
     return .waits(
@@ -53,7 +53,7 @@ struct ReportSpending {
         let outcome = try service.stored { () throws(StoreError) in try outcome.get() }
         if outcome == .used {
           noting()
-          service.sweep(under: desk.snapshot.policy, at: desk.now)
+          service.sweep(under: desk.snapshot.policy, at: desk.now.whole)
         }
         return try end(outcome, bytes)
       })

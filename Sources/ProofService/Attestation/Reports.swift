@@ -166,7 +166,7 @@ struct ReportDesk {
       if !isRecent { service.metrics.count(.unknownSalts) }
       return .ended(stale())
     }
-    guard terms.expiry.seconds > now.seconds, terms.expiry <= now + SaltTerms.longestLife else {
+    guard terms.expiry > now.whole, terms.expiry <= now.whole + SaltTerms.longestLife else {
       return .ended(stale())
     }
     let spending = ReportSpending(
@@ -259,10 +259,10 @@ struct ReportWork {
     var deviceNote = desk.known.flatMap { DeviceNote($0.note) }
     let keySeen = InstallationKeySighting(
       report.key, isProved: isKeyProved, known: deviceNote?.key,
-      under: snapshot.policy.installationKey, at: now)
+      under: snapshot.policy.installationKey, at: now.whole)
     let judgement = Judgement(
       of: report, build: desk.build, note: deviceNote, key: keySeen, under: snapshot,
-      at: now)
+      at: now.whole)
     let code = responseCode(judgement)
     let minter = TokenMinter(
       work: self, judgement: judgement, code: code,
@@ -286,7 +286,7 @@ struct ReportWork {
     if deviceNote == nil { deviceNote = DeviceNote() }
     deviceNote!.note(
       report, judgement, key: keySeen, code: code, peer: snapshot.policy.tracksAddress ? peer : nil,
-      at: now)
+      at: now.whole)
     if let handle, let api = snapshot.apis[report.subject.name.lowercased()], let gate = api.gate {
       deviceNote!.note(handle, at: gate, of: snapshot.gates.keys)
     }

@@ -83,7 +83,7 @@ struct TokenMinter {
       judgement.isPassed ? snapshot.messageKey?.key : snapshot.messageDecoy
     if let (_, base) = measurement, report.takesUpcoming {
       let predictions = Predictions(
-        of: report, judgement, under: snapshot, work.terms, with: work.key, at: work.now)
+        of: report, judgement, under: snapshot, work.terms, with: work.key, at: work.now.whole)
       result.obstacles = predictions.obstacles
       for pair in predictions.pairs {
         var claims = general

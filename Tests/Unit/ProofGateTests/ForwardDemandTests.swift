@@ -28,6 +28,8 @@ import Testing
     #expect(
       site.gate.take(demand: mixed.joined(separator: "."), at: now + 1) == .refused, "another tag")
     #expect(site.gate.take(demand: text, at: now + 32) == .refused, "too old")
+    let last = UnixTime(seconds: (now + 31).seconds, nanoseconds: 999_999_999)
+    #expect(site.gate.take(demand: text, at: last) == .taken, "the whole last second")
     #expect(site.gate.take(demand: text, at: now + 1) == .taken)
     func ask(_ more: [(name: String, value: String)]) throws -> ForwardAnswer {
       site.answer("GET", "/both", try site.proven("GET", "/both") + more)

@@ -15,6 +15,9 @@ import Testing
     let site = try ForwardSite(Self.rules, staleAfter: 1800)
     site.site.clock.now += 1800
     #expect(!site.gate.isTooOld(at: site.site.clock.now))
+    // A time that counts up to a second counts to the end of it.
+    let end = UnixTime(seconds: site.site.clock.now.seconds, nanoseconds: 999_999_999)
+    #expect(!site.gate.isTooOld(at: end))
     #expect(try site.ask("GET", "/a").answer.status == 200)
     site.site.clock.now += 1
     #expect(site.gate.isTooOld(at: site.site.clock.now))
@@ -31,6 +34,10 @@ import Testing
     }
     let passed = ask("secret")
     #expect(passed.status == 200 && passed.code == "bypass")
+    let end = UnixTime(seconds: (ForwardSite.now + 60).seconds, nanoseconds: 999_999_999)
+    let file = try BypassFile(Array(line.utf8))
+    #expect(file.name(of: "secret", at: end) == "on-call")
+    #expect(file.name(of: "secret", at: end + 1) == nil)
     let verdict = try site.verdict(passed, "POST", "/a")
     #expect(verdict?.reason?.contains("on-call") == true && verdict?.app == nil)
     #expect(ask("other").status == 403 && ask("secret", "secret").status == 403)

@@ -76,6 +76,8 @@ import Testing
     #expect(refusal(reader, text, authorization: nil) == .request)
     #expect(refusal(reader, text, body: .zero) == .body)
     #expect(refusal(reader, text, now: Self.now + 30) == nil)
+    let last = UnixTime(seconds: (Self.now + 30).seconds, nanoseconds: 999_999_999)
+    #expect(refusal(reader, text, now: last) == nil, "the whole last second")
     #expect(refusal(reader, text, now: Self.now + 31) == .time)
     #expect(refusal(reader, text, now: Self.now - 31) == .time)
     #expect(refusal(self.reader(other), text) == .tag)
