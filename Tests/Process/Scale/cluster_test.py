@@ -6,6 +6,8 @@
 failovers.py plays as many failovers as it is told, of every kind.
 """
 
+import contextlib
+import http.client
 import http.server
 import json
 import random
@@ -199,6 +201,19 @@ class Refusing(http.server.BaseHTTPRequestHandler):
         pass
 
 
+def ask_in_parts(site):
+    """The status of a request whose body comes after HAProxy has read the head. It is no report: 400."""
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", site.port, timeout=10)) as line:
+        line.putrequest("POST", "/v1/report")
+        line.putheader("content-length", "3")
+        line.endheaders()
+        # Meanwhile HAProxy has served others.
+        for _ in range(5):
+            site.ask("GET", "/v1/config/acme")
+        line.send(b"abc")
+        return line.getresponse().status
+
+
 def test_node_refuses(checks, site):
     """A request that one node refuses is answered by another one, but a change of the account is not repeated."""
     checks.that(site.nodes[2].stop() == 0, "a node leaves")
@@ -208,6 +223,8 @@ def test_node_refuses(checks, site):
         answers = [site.ask("GET", "/v1/config/acme")[0] for _ in range(30)]
         checks.that(answers == [200] * 30, f"requests beside a node that refuses: {answers}")
         checks.that(Refusing.refused > 5, f"the node that refuses got {Refusing.refused} requests")
+        answers = [ask_in_parts(site) for _ in range(30)]
+        checks.that(answers == [400] * 30, f"requests in parts beside a node that refuses: {answers}")
         changes = [site.ask("POST", "/v1/manage/device/fail", json.dumps({"device": "00" * 15 + "02"}))[0]
                    for _ in range(30)]
         checks.that(set(changes) == {200, 503}, f"changes beside a node that refuses: {changes}")

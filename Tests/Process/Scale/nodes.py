@@ -60,6 +60,8 @@ class Site:
             self.nodes, self.every_node = [None] * nodes, []
             for number in range(nodes):
                 self.start_node(number)
+            # HAProxy refuses requests until it has seen a node.
+            self.wait_until_all_serve()
             self.ends = ends.pop_all()
 
     def backend(self):
@@ -68,6 +70,8 @@ class Site:
         return f"""listen apps
   mode http
   bind 127.0.0.1:{self.port}
+  option httplog
+  option http-buffer-request
   option httpchk GET /health
   http-check expect status 200
   timeout check 5s
@@ -160,9 +164,11 @@ class Site:
 
     def troubles(self):
         """The last lines of all nodes about their storage, also of those that have left, and of HAProxy about who
-        serves."""
+        serves and about requests that got no answer."""
         lines = [line.strip() for node in self.every_node for line in node.lines if '"storage' in line]
-        return lines[-20:] + (self.place.folder / "haproxy.log").read_text().splitlines()[-20:]
+        said = (self.place.folder / "haproxy.log").read_text().splitlines()
+        return (lines[-20:] + [line for line in said if line.startswith("Server ")][-12:]
+                + [line for line in said if " 503 " in line][:8])
 
     def marks(self):
         """The digests of the reports whose use the primary has."""

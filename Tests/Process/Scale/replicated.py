@@ -376,7 +376,7 @@ class Database:
         file.write_text(f"""global
   maxconn 1000
   stats socket {self.place.folder}/haproxy.sock mode 600 level admin
-  log stdout format raw local0 notice
+  log stdout format raw local0 info
 defaults
   log global
   timeout connect 2s
