@@ -318,6 +318,8 @@ let package = Package(
       path: "Benchmarks/proof-load", swiftSettings: strictSwift),
 
     .target(
+      name: "ReasonRows", path: "Tests/Support/ReasonRows", swiftSettings: strictSwift),
+    .target(
       name: "RealProcess", dependencies: ["ProofModel"], path: "Tests/Support/RealProcess",
       swiftSettings: strictSwift),
     .testTarget(
@@ -335,7 +337,8 @@ let package = Package(
     .testTarget(
       name: "ProofModelTests",
       dependencies: [
-        "ProofKit", "ProofModel", "ProofCore", "MemoryWitness", "SeededRandom", "VectorFiles",
+        "ProofKit", "ProofModel", "ProofCore", "MemoryWitness", "ReasonRows", "SeededRandom",
+        "VectorFiles",
       ],
       path: "Tests/Unit/ProofModelTests", exclude: ["MemoryWitness", "Mutants"],
       swiftSettings: strictSwift),
@@ -349,8 +352,8 @@ let package = Package(
       name: "ProofKitTests",
       dependencies: [
         "ProofKit", "ProofModel", "ProofRequest", "ProofGate", "ProofBackend", "ProofJOSE",
-        "DurableFiles", "FolderModel", "SeededRandom", "AllocationCounter", "ProofMigration",
-        "ProofKitTesting",
+        "DurableFiles", "FolderModel", "ReasonRows", "SeededRandom", "AllocationCounter",
+        "ProofMigration", "ProofKitTesting",
       ],
       path: "Tests/Unit/ProofKitTests", swiftSettings: strictSwift),
     .testTarget(
@@ -395,7 +398,8 @@ let package = Package(
       name: "JOSEWitness", dependencies: ["LibCrypto", "MemoryScan"],
       path: "Tests/Unit/ProofJOSETests/JOSEWitness", cSettings: strictC),
     .testTarget(
-      name: "ProofJOSETests", dependencies: ["ProofJOSE", "JOSEWitness", "SeededRandom"],
+      name: "ProofJOSETests",
+      dependencies: ["ProofJOSE", "JOSEWitness", "ReasonRows", "SeededRandom"],
       path: "Tests/Unit/ProofJOSETests", exclude: ["JOSEWitness"],
       swiftSettings: strictSwift),
     .executableTarget(
@@ -407,7 +411,7 @@ let package = Package(
       dependencies: [
         "AccountStores", "PostgresBackend", "PostgresServers", "PostgresStore", "ProofBackend",
         "ProofService", "ProofRequest", "ProofKit", "ProofKitKeys", "ProofModel",
-        "ProofJOSE", "DurableFiles", "FolderModel", "SeededRandom", "OwnThreads",
+        "ProofJOSE", "DurableFiles", "FolderModel", "ReasonRows", "SeededRandom", "OwnThreads",
       ],
       path: "Tests/Unit/ProofBackendTests", swiftSettings: strictSwift),
     .testTarget(
@@ -463,7 +467,7 @@ let package = Package(
       name: "ProofLinkTests",
       dependencies: [
         "LinkSimulation", "ProofLink", "ProofKit", "ProofModel", "LinkBench", "RealProcess",
-        "ProofBackend", "ProofJOSE",
+        "ProofBackend", "ProofJOSE", "ReasonRows",
       ],
       path: "Tests/Unit/ProofLinkTests", exclude: ["HardwareBench"], swiftSettings: strictSwift),
     .target(

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
 import ProofJOSE
 import ProofModel
 import ProofService
+import ReasonRows
 import Testing
 
 @testable import ProofBackend
@@ -42,24 +42,11 @@ struct ReasonTests {
     ]
   }()
 
-  /// The rows of an origin in docs/reasons.txt.
-  private static func rows(of origin: String) throws -> [[String]] {
-    let here = URL(filePath: #filePath).deletingLastPathComponent()
-    let text = try String(
-      contentsOf: here.appending(path: "../../../docs/reasons.txt"), encoding: .utf8)
-    let lines = text.components(separatedBy: "\n")
-    let begin = try #require(lines.firstIndex { $0.hasPrefix("= \(origin) ") })
-    return lines[(begin + 1)...].prefix { !$0.isEmpty }.map { $0.components(separatedBy: " | ") }
-  }
-
   @Test("as the page of reasons says", arguments: ["BACKEND", "TOKEN", "ACCOUNT", "SERVICE"])
   func codes(origin: String) throws {
     let errors = try #require(Self.everyError[origin])
-    let rows = try Self.rows(of: origin)
-    #expect(errors.map(\.code) == rows.map { "\(origin)-\($0[0])" })
-    for (error, row) in zip(errors, rows) where row[2] != "cause" {
-      #expect("\(error.whoCanMend)" == row[2], "\(error.code)")
-    }
+    let answers = errors.map { ReasonRows.Answer($0.code, "\($0.whoCanMend)") }
+    #expect(try ReasonRows(of: origin).differences(from: answers) == [])
   }
 
   @Test("also if another error is the cause")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ReasonRows
 import Testing
 
 @testable import ProofJOSE
@@ -42,6 +43,12 @@ struct ErrorTests {
       #expect(sentence.first?.isUppercase == true)
     }
     #expect(Set(words).count == words.count)
+  }
+
+  @Test("Every refusal has the code of the page of reasons")
+  func codes() throws {
+    let answers = Self.all.map { ReasonRows.Answer($0.code, nil) }
+    #expect(try ReasonRows(of: "JOSE").differences(fromUnordered: answers) == [])
   }
 
   @Test("Every fault of a JSON text has words and its place")

@@ -3,6 +3,7 @@
 import Glibc
 import ProofKit
 import ProofModel
+import ReasonRows
 import Testing
 
 @Suite("Errors tell who can mend them")
@@ -16,6 +17,7 @@ struct FailureTests {
       .configurationTooOld(serial: 1, held: 2), .alreadyInitialized(account: "a"),
       .fetchesInFlight(count: 1), .storeUnusable(reason: "x"), .malformedRoute(reason: "x"),
       .notInitialized, .notMeasured(.measurementEnded),
+      .outOfRange(field: "f", value: "v", allowed: "a"), .needsNewAttestor(setting: "s"),
     ]
     let store: [MeasurementStoreError] = [
       .noPlace, .unusable(path: "p", reason: "x"), .inUse(path: "p", processID: 1),
@@ -46,24 +48,51 @@ struct FailureTests {
       .malformed(reason: "x"), .tooHard(level: 9, allowed: 1), .outOfMemory, .presenterMissing,
       .page(.cancelled), .bodyNotRepeatable, .unknownName("n"), .rejected(status: 403),
     ]
+    let gate: [GateError] = [
+      .notStarted, .notReady(nil), .attestation(AttestationError(.rejected)),
+      .notMeasured(reason: "x"), .environmentChanged, .storageUnusable(reason: "x"),
+      .malformedHost("h"), .hostNotListed("h"), .malformedMethod("m"),
+      .malformedRequest(reason: "x"), .unknownEvent(7), .malformedAccount(byteCount: 0),
+      .tokenRefused, .challenge(.page(.cancelled)), .transport(.refused("x")), .timedOut,
+      .cancelled, .installationKey(.libraryFailed),
+    ]
+    let enrolment: [EnrolmentError] = [
+      .attestation(AttestationError(.noService)), .transport(.refused("x")),
+      .backend(status: 403, word: "w"), .issuing("x"), .unusableToken(.measurementEnded),
+      .store(.empty), .cancelled,
+    ]
+    let measurement: [MeasurementError] = [
+      .notMeasured(.measurementEnded), .store(.empty), .cancelled,
+    ]
     return [
       "SETUP": setup, "STORE": store, "STRING": strings, "NET": transport, "KEY": key,
-      "CHALLENGE": challenge,
+      "CHALLENGE": challenge, "GATE": gate, "ENROL": enrolment,
+      "MEASURE": measurement,
     ]
   }()
 
-  @Test(
-    "by a code that is the number of the case, and by sentences",
-    arguments: ["SETUP", "STORE", "STRING", "NET", "KEY", "CHALLENGE"])
+  @Test("as the page of reasons says, and by sentences", arguments: everyError.keys.sorted())
   func codes(origin: String) throws {
     let errors = try #require(Self.everyError[origin])
-    #expect(errors.map(\.code) == (1...errors.count).map { "\(origin)-\($0)" })
+    let answers = errors.map { ReasonRows.Answer($0.code, "\($0.whoCanMend)") }
+    #expect(try ReasonRows(of: origin).differences(from: answers) == [])
     #expect(Set(errors.map(\.description)).count == errors.count)
   }
 
-  @Test("and the status of a fetch has a code of its number", arguments: FetchStatus.allCases)
-  func statuses(status: FetchStatus) {
-    #expect(status.code == "SDK-\(status.rawValue)")
+  @Test("and an error of the gate's page has a code of the page of reasons")
+  func pages() throws {
+    let errors: [PresenterError] = [
+      .verificationFailed, .system, .parameter, .cancelled, .cannotBeShown, .abnormalData,
+      .internal, .network,
+    ]
+    let answers = errors.map { ReasonRows.Answer("PAGE-\($0.rawValue)", nil) }
+    #expect(try ReasonRows(of: "PAGE").differences(from: answers) == [])
+  }
+
+  @Test("and so does the status of a fetch")
+  func statuses() throws {
+    let answers = FetchStatus.allCases.map { ReasonRows.Answer($0.code, "\($0.whoCanMend)") }
+    #expect(try ReasonRows(of: "SDK").differences(from: answers) == [])
   }
 
   @Test("also if another error is the cause")

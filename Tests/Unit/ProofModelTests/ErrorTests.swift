@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ProofModel
+import ReasonRows
 import Testing
 
 @Suite("Words for people")
@@ -47,9 +48,14 @@ struct ErrorTests {
       28, 29, 30, 31, 32,
     ]
     #expect(Self.everyError.map(\.code) == numbers.map { "PROOF-\($0)" })
-    #expect(ProofError.evidenceWithheld([]).code == "PROOF-15")
-    #expect(ProofError.unusableGateKey(number: 1).code == "PROOF-25")
-    #expect(ProofError.resourcesExhausted(reason: "").whoCanMend == .retry)
+  }
+
+  @Test("of an error, and who can mend it, are those of the page of reasons")
+  func rows() throws {
+    let errors =
+      Self.everyError + [.evidenceWithheld([]), .unusableGateKey(number: 1), .logTooFar(steps: 9)]
+    let answers = errors.map { ReasonRows.Answer($0.code, "\($0.whoCanMend)") }
+    #expect(try ReasonRows(of: "PROOF").differences(fromUnordered: answers) == [])
   }
 
   @Test("of two errors are never the same")
