@@ -92,6 +92,9 @@ public final class AttestationService: HTTPHandler {
       return try body()
     } catch {
       if let event = error.event { metrics.count(event) }
+      if let note = error.note {
+        log(Event(name: "request failed", details: [("reason", note)]))
+      }
       var response = HTTPResponse(status: error.status, text: error.text)
       if let seconds = error.retryAfter { response.headers["retry-after"] = "\(seconds)" }
       return .now(response)
@@ -263,7 +266,9 @@ public final class AttestationService: HTTPHandler {
     let snapshot = try published()
     guard name == account.name else { throw .unknownAccount }
     try limitAddress(request, snapshot)
-    guard let text = try? snapshot.jwks() else { throw .failed }
+    guard let text = try? snapshot.jwks() else {
+      throw .unanswered("The account's public keys cannot be read.")
+    }
     return HTTPResponse(
       status: 200,
       headers: [
@@ -287,7 +292,15 @@ struct Refusal: Error {
   var text: String
   var event: ServiceMetrics.Event?
   var retryAfter: Int?
+  /// A reason that the log tells, and the client does not learn.
+  var note: String?
 
+  /// The service itself is why there is no answer.
+  static func unanswered(_ reason: String) -> Refusal {
+    Refusal(
+      status: 503, text: "The service cannot answer this request. Its log has the reason.",
+      event: .storeFailures, note: reason)
+  }
   static func malformed(_ text: String) -> Refusal {
     Refusal(status: 400, text: text, event: .malformed)
   }

@@ -68,7 +68,7 @@ struct ReportSpending {
         let answer = try service.account.vault.open(sealed, for: place)
         return .sent(answer.withBytes { Array(copying: $0) })
       } catch {
-        throw .failed
+        throw .unanswered("The kept answer to a report cannot be read. \(error)")
       }
     case .stale: return desk.stale()
     case .changed: return .changed
@@ -106,7 +106,9 @@ struct ReportWait: Sendable {
 
   /// The end of the judgement, after the wait.
   func end() throws(Refusal) -> ReportEnd {
-    guard let outcome = outcome.withLock({ $0 }) else { throw .failed }
+    guard let outcome = outcome.withLock({ $0 }) else {
+      throw .unanswered("The store told no outcome of a report.")
+    }
     return try finish(outcome)
   }
 }

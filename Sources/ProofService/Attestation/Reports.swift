@@ -50,7 +50,9 @@ extension AttestationService {
       case .waits(let wait): return later(course, wait, isRecent: false)
       }
     }
-    throw .failed
+    throw .unanswered(
+      "A report was judged \(Self.judgementsMax) times, and each time its device or the account had "
+        + "changed.")
   }
 
   /// Goes on when the store has told the outcome.

@@ -37,7 +37,7 @@ extension AttestationService {
     let text: String
     do throws(ServiceError) { text = try management.gateConfiguration(gate) } catch {
       if case .unknown = error { throw .notFound }
-      throw .failed
+      throw .unanswered("The gate's configuration cannot be made. \(error)")
     }
     log(
       Event(

@@ -27,7 +27,9 @@ struct DeviceStrings {
       sealed = JSONObject()
       return
     }
-    guard case .object(let object) = try? JSONValue(parsing: row.span) else { throw .failed }
+    guard case .object(let object) = try? JSONValue(parsing: row.span) else {
+      throw .unanswered("A row of a device's strings is damaged.")
+    }
     sealed = object
   }
 
@@ -36,7 +38,9 @@ struct DeviceStrings {
   /// The value of a name; nil if the installation defined none.
   func value(of name: String) throws(Refusal) -> String? {
     guard let bytes = sealed.bytes(name) else { return nil }
-    do { return try vault.text(bytes, for: place(of: name)) } catch { throw .failed }
+    do { return try vault.text(bytes, for: place(of: name)) } catch {
+      throw .unanswered("A device's string cannot be read. \(error)")
+    }
   }
 
   /// Defines a name, or removes it if the value is empty.

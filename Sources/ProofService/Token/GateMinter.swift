@@ -19,7 +19,9 @@ extension TokenMinter {
     guard api.kind == .proof, let open = api.gate.flatMap({ snapshot.gates[$0] }) else {
       return work.answer(.noGate)
     }
-    guard let (measurement, generation) = measurement else { throw .failed }
+    guard let (measurement, generation) = measurement else {
+      throw .unanswered("A report for a gate was believed without a measurement.")
+    }
     do {
       let instance = try InstanceID(report.device.bytes)
       let secret = try GateSecret(
@@ -35,7 +37,7 @@ extension TokenMinter {
         freshness: UInt8(open.gate.freshness), hosts: open.hosts, events: open.events)
       return answer
     } catch {
-      throw .failed
+      throw .unanswered("There is no admission to gate “\(open.gate.name)”. \(error)")
     }
   }
 

@@ -61,7 +61,9 @@ struct TokenMinter {
     // An API behind a gate takes proofs, and no token of this kind.
     guard api.kind != .none, api.kind != .proof else { return work.answer(.unprotectedDomain) }
     if measurement != nil, api.kind != .measurement { return work.answer(.notEncrypted) }
-    guard let key = snapshot.key(of: api) else { throw .failed }
+    guard let key = snapshot.key(of: api) else {
+      throw .unanswered("The account has no key for “\(api.host)”.")
+    }
     var claims = claims()
     let signer = snapshot.signer(of: api)
     if snapshot.hasAudience(api) { claims.audience = [api.host] }
@@ -210,7 +212,7 @@ struct TokenMinter {
     } catch .jose(let error) {
       return badPayload(error.description)
     } catch {
-      throw .failed
+      throw .unanswered("There is no custom token. \(error)")
     }
   }
 
@@ -223,6 +225,6 @@ struct TokenMinter {
   }
 
   private func minted<R>(_ body: () throws(ServiceError) -> R) throws(Refusal) -> R {
-    do { return try body() } catch { throw .failed }
+    do { return try body() } catch { throw .unanswered("There is no token. \(error)") }
   }
 }

@@ -166,8 +166,8 @@ import Testing
   @Test func `a report whose device changes without end is refused, and its salt stays good`()
     throws
   {
-    let store = InterruptedStore()
-    let bench = try Bench(store, policy: [.deviceRate: "0", .addressRate: "0"])
+    let (store, log) = (InterruptedStore(), HandLog())
+    let bench = try Bench(store, policy: [.deviceRate: "0", .addressRate: "0"], log: log)
     let (bytes, salt) = try report(bench)
     let isOver = Atomic(false)
     @Sendable func change() {
@@ -176,7 +176,15 @@ import Testing
       store.interrupt(.use) { change() }
     }
     store.interrupt(.use) { change() }
-    #expect(bench.post("/v1/report", bytes).status == 503)
+    let refused = bench.post("/v1/report", bytes)
+    #expect(refused.status == 503)
+    #expect(
+      String(decoding: refused.body, as: UTF8.self)
+        == "The service cannot answer this request. Its log has the reason.\n")
+    #expect(
+      log.all.filter { $0.name == "request failed" }.map(\.details.first?.value) == [
+        "A report was judged 32 times, and each time its device or the account had changed."
+      ])
     #expect(bench.service.metrics[.parsed] == AttestationService.judgementsMax)
     #expect(bench.service.metrics[.firstFetches] == 1)
     isOver.store(true, ordering: .relaxed)

@@ -120,6 +120,25 @@ import Testing
     #expect(try !bench.management.check(token: token).isAuthentic)
   }
 
+  @Test func `a device's damaged strings are told to the operator, and hold no token up`()
+    throws
+  {
+    let log = HandLog()
+    let bench = try Bench(policy: [.secureStrings: "on"], log: log)
+    _ = try ask(bench, "key", define: "mine")
+    let row = try #require(bench.store.rows(of: .deviceString).first)
+    let sealed = try #require(String(bytes: row.value, encoding: .utf8))
+    for damaged in ["no JSON", sealed.replacing(/"key":"..../, with: "\"key\":\"AAAA")] {
+      try bench.store.apply([.put(.deviceString, row.key, Array(damaged.utf8))])
+      #expect(throws: (any Error).self) { try ask(bench, "key") }
+      #expect(try bench.attest(bench.app).outcome == .done)
+    }
+    #expect(
+      log.all.filter { $0.name == "request failed" }.map { $0.details[0].value.prefix(37) } == [
+        "A row of a device's strings is damage", "A device's string cannot be read. The",
+      ])
+  }
+
   @Test func `an account of before gets a key for custom tokens when it is opened`() throws {
     let bench = try Bench(policy: [.customTokens: "on"])
     try bench.store.apply([.remove(.account, "customKey")])
