@@ -272,10 +272,21 @@ struct ListenTests {
     #expect(
       error { $0.threads = 0 } == .limit("threads", value: "0", allowed: "1 to 256"))
     #expect("\(error { $0.connections = 1 }!)".contains("connections is 1"))
-    #expect("\(error { $0.headByteCount = 10 }!)".contains("headByteCount is 10"))
+    #expect(
+      error { $0.headByteCount = 10 }
+        == .limit("headByteCount", value: "10", allowed: "1024 to 1048576"))
     #expect("\(error { $0.bodyByteCount = -1 }!)".contains("bodyByteCount is -1"))
     #expect("\(error { $0.bodiesByteCount = 1 }!)".contains("bodiesByteCount is 1"))
     #expect("\(error { $0.requestTime = .zero }!)".contains("requestTime is"))
     #expect("\(error { $0.idleTime = .seconds(100_000) }!)".contains("idleTime is"))
+    #expect(
+      throws: HTTPServerError.limit(
+        "socketMode", value: "1777", allowed: "0 to 777, in octal digits")
+    ) {
+      try HTTPServer {
+        $0.address = "unix:/nowhere/socket"
+        $0.socketMode = 0o1777
+      }
+    }
   }
 }

@@ -250,7 +250,9 @@ import Testing
     #expect(bench.post("/health", []).status == 405)
     #expect(bench.get("/health").status == 200)
     #expect(bench.post("/v1/report", [1, 2, 3]).status == 400)
-    #expect(bench.post("/v1/report", [UInt8](repeating: 0, count: 1 << 20 + 1)).status == 413)
+    for (count, status) in [(1 << 20, 400), (1 << 20 + 1, 413)] {
+      #expect(bench.post("/v1/report", [UInt8](repeating: 0, count: count)).status == status)
+    }
   }
 
   @Test func `a revoked SDK build is unknown from then on, also to challenges given before`()

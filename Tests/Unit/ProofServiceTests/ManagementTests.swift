@@ -198,6 +198,7 @@ import Testing
     #expect(try bench.management.check(token: sealed).isValid)
     let lost = try bench.management.exampleToken(for: Bench.lockAPI, isValid: false)
     #expect(try !bench.management.check(token: lost).isValid)
+    #expect(try bench.management.check(token: lost).problem.contains("cannot be opened"))
     let measured = try bench.management.exampleToken(for: Bench.lockAPI, isMeasured: true)
     let claims = try bench.management.check(token: measured)
     #expect(claims.isValid && claims.claims.text("mmd") == "development")
@@ -274,6 +275,7 @@ import Testing
     #expect((1..<names.count).contains(added.count))
     #expect(bench.get("/health").status == 200)
     #expect(throws: ServiceError.self) { try bench.management.setServicePins(pins + pins) }
+    #expect(throws: ServiceError.self) { try bench.management.setServicePins(["no pin"]) }
     try bench.management.removePins(added[0])
     try bench.management.set(HostPins(names[19], pins))
     // An account that is in that state already can leave it.

@@ -74,6 +74,30 @@ import Testing
     #expect(try file("first").open().use(use) == .used)
   }
 
+  @Test func `a record that no store takes is told by its fault`() throws {
+    let id = MoveValue.bytes([UInt8](repeating: 7, count: 16))
+    func device(_ generation: Int64, _ seen: Int64, id: MoveValue = id) -> MoveRecord {
+      MoveRecord([id, .number(1), .number(generation), .number(0), .number(seen), .bytes([])])
+    }
+    func line(_ generation: Int64, of device: MoveValue = id) -> MoveRecord {
+      MoveRecord([device, .bytes([1]), .number(generation)])
+    }
+    let (last, none) = (Int64(UInt32.max), MoveValue.bytes([1]))
+    #expect(device(last, Int64(Int32.max)).fault(as: .device) == nil)
+    #expect(line(last).fault(as: .gateLine) == nil)
+    for generation in [-1, last + 1] {
+      #expect(device(generation, 0).fault(as: .device) == "a generation that is none")
+      #expect(line(generation).fault(as: .gateLine) == "a generation that is none")
+    }
+    let late = device(1, Int64(Int32.max) + 1)
+    #expect(late.fault(as: .device) == "a device with a time beyond 2038")
+    #expect(device(1, 0, id: none).fault(as: .device) == "a device that is none")
+    #expect(line(1, of: none).fault(as: .gateLine) == "a line of a device that is none")
+    let row = MoveRecord([.number(255), .bytes([]), .bytes([])])
+    #expect(
+      row.fault(as: .row) == "a row of table 255, which this program does not know")
+  }
+
   @Test func `a target with a file is refused before the source is marked`() throws {
     let store = try SQLiteStore(creatingAt: place.path(of: "first"))
     try place.write([1], to: "last")

@@ -67,8 +67,8 @@ import Testing
   func `a node whose clock differs issues no challenge, and says so, until the clocks agree`(
     _ ahead: Int64
   ) throws {
-    let store = InterruptedStore()
-    let bench = try Bench(store)
+    let (store, log) = (InterruptedStore(), HandLog())
+    let bench = try Bench(store, log: log)
     func move(by seconds: Int64) {
       store.clock.withLock { $0 = bench.clock.now - seconds }
     }
@@ -96,5 +96,8 @@ import Testing
     // A jump of this machine's clock is noticed at once.
     bench.clock.advance(by: -3_600)
     #expect(bench.get("/health").status == 503)
+    let told = log.all.filter { $0.name.contains("clock") }
+    #expect(told.map(\.name) == ["clock differs", "clock agrees again", "clock differs"])
+    #expect(told.map(\.details[0].value) == ["\(ahead)", "10", "-3590"])
   }
 }
