@@ -103,7 +103,8 @@ import Testing
     let bench = try Bench()
     _ = try bench.attest(bench.app)
     let id = String(repeating: "07", count: 32)
-    let kernel = try EvidenceRecord(SourceID(.device, 1), name: "kernel", digest: Digest(hashing: []))
+    let kernel = try EvidenceRecord(
+      SourceID(.device, 1), name: "kernel", digest: Digest(hashing: []))
     let records = try Base64.encode(EvidenceSet([kernel]).recordBytes, .url)
     let lines =
       Self.verbs.replacing("RECORDS", with: records).replacing("ID", with: id)
