@@ -74,6 +74,22 @@ struct AttestorGateTests {
     #expect(stage.service.count("report") == 0 && apis.sent.withLock { $0.count } == 1)
   }
 
+  @Test("a named challenge is asked of the gate of the host")
+  func named() async throws {
+    let (_, attestor, apis, _) = try stage()
+    apis.answers.withLock { $0.append(TransportResponse(status: 404, body: [])) }
+    await #expect(throws: GateError.challenge(.unknownName("slider"))) {
+      try await attestor.client.attest("slider", at: "pay.example.com")
+    }
+    #expect(
+      apis.sent.withLock { $0.map(\.url) } == [
+        "https://pay.example.com/.well-known/proofkit/challenges/slider"
+      ])
+    await #expect(throws: GateError.hostNotListed("open.example.com")) {
+      try await attestor.client.attest("slider", at: "open.example.com")
+    }
+  }
+
   @Test("a refusal is told, and the next call tries again")
   func notReady() async throws {
     let (stage, attestor, _, _) = try stage()
@@ -86,6 +102,8 @@ struct AttestorGateTests {
       return
     }
     #expect(cause.reason == .noNetwork && error?.whoCanMend == .retry)
+    // The gate may list the event.
+    #expect(try attestor.eventToken(for: 3300).cause == .notReady)
   }
 
   @Test("waiting does not help where the service says that there is no gate")
