@@ -204,7 +204,7 @@ static void later_contents_are_too_new(void) {
     uint8_t event, second, third, fourth;
     int result;
   } cases[] = {
-      {1, 255, 255, 0, PFC_OK},       {0, 0, 0, 0, PFC_E_TOO_NEW},  {4, 4, 16, 0, PFC_OK},       
+      {1, 255, 255, 0, PFC_OK},       {0, 0, 0, 0, PFC_E_TOO_NEW},  {4, 4, 16, 0, PFC_OK},
       {6, 0, 0, 0, PFC_E_TOO_NEW},    {255, 0, 0, 0, PFC_E_TOO_NEW}, {1, 1, 0, 1, PFC_E_TOO_NEW},
       {5, 15, 0, 1, PFC_OK},          {5, 16, 0, 0, PFC_E_TOO_NEW}, {5, 0, 0, 2, PFC_E_TOO_NEW},
       {5, 0, 1, 0, PFC_E_TOO_NEW},    {5, 0, 0, 0x81, PFC_E_TOO_NEW},

@@ -33,7 +33,7 @@ static const struct suite *const suites[] = {
     &sealed_suite, &sealed_vectors_suite, &verifier_sealed_suite,
 #endif
 #if PFC_GRANTS
-    &grant_suite, &verifier_grant_suite, &verifier_loan_suite, &verifier_grant_cut_suite,
+    &grant_suite, &grant_vectors_suite, &verifier_grant_suite, &verifier_loan_suite, &verifier_grant_cut_suite,
 #endif
     &answer_suite,
     &script_suite,
