@@ -107,6 +107,16 @@ int pfc_grants_put(struct pfc_grants *grants, int index, const struct pfc_grant_
   return result;
 }
 
+PFC_APART int pfc_grants_are_stored(const struct pfc_grants *grants, int index, const struct pfc_storage *storage,
+                                    const uint8_t record_key[32]) {
+  uint8_t bytes[PFC_RECORD_BYTES(PFC_GRANT_RECORD_BYTES)], payload[PFC_GRANT_RECORD_BYTES];
+  struct pfc_record record;
+  pfc_grant_row_encode(payload, &grants->rows[index]);
+  return pfc_record_load(&record, bytes, PFC_GRANT_RECORD_BYTES, storage, FIRST_RECORD + (unsigned)index,
+                         record_key) == PFC_OK &&
+         memcmp(bytes + PFC_RECORD_HEAD_BYTES, payload, sizeof payload) == 0;
+}
+
 /// A row that was ever written names its member.
 static int is_empty(const struct pfc_grant_row *row) { return pfc_is_zero(row->member_id, sizeof row->member_id); }
 

@@ -217,17 +217,42 @@ static uint8_t accept_grant(struct pfc_verifier *verifier, const uint8_t *messag
   return review == PFC_REVIEW_PASSED ? take_grant(verifier, met) : PFC_VERDICT_FAULT;
 }
 
+/// 1 if the row says and storage holds what *done* tells, found by other code: an owner who is told that a loan is
+/// taken back does not ask again.
+PFC_APART static int is_done(const struct pfc_verifier *verifier, const struct met *met) {
+  const struct pfc_grant *grant = &met->grant;
+  uint32_t back = (uint32_t)(grant->classes == 0), found = 0, wrong = 0;
+  // Not met->member: what chose it may have been skipped.
+  for (int i = 0; i < PFC_SLOTS; i++) {
+    const struct pfc_slot *slot = &verifier->ledger.slots[i];
+    const struct pfc_grant_row *row = &verifier->grants.rows[i];
+    uint32_t stands = (uint32_t)(row->owner == met->owner + 1);
+    int named = back && stands && memcmp(row->named, grant->member, PFC_GRANT_PREFIX_BYTES) == 0;
+    if (memcmp(slot->token_digest, grant->member, PFC_TOKEN_DIGEST_BYTES) != 0 && !named) continue;
+    if (slot->state != PFC_SLOT_HELD) continue;
+    found = 1;
+    wrong |= (uint32_t)(row->serials[met->owner] < grant->serial) | (back & stands & (row->uses != 0)) |
+             ((back ^ 1u) & (stands ^ 1u)) | ((back ^ 1u) & (row->uses > grant->uses));
+    wrong |= (uint32_t)!pfc_grants_are_stored(&verifier->grants, i, &verifier->ledger.storage,
+                                              verifier->ledger.record_key);
+  }
+  return found && wrong == 0;
+}
+
 void pfc_receive_grant(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message, size_t size,
                        struct pfc_outcome *outcome) {
   struct met met;
   uint16_t detail = 0;
   uint8_t verdict;
   memset(&met, 0, sizeof met);
+  met.owner = met.member = -1;
   verdict = meet_grant(verifier, session, message, size, &met, &detail);
   if (verdict == PFC_VERDICT_NONE) {
     pfc_grant_digest(met.digest, message);
     verdict = accept_grant(verifier, message, size, &met, &detail);
   }
+  // Only a fault leads here with anything else.
+  if (verdict == PFC_VERDICT_DONE && !is_done(verifier, &met)) verdict = PFC_VERDICT_FAULT;
   outcome->instance_id = met.grant.serial != 0 ? message + AT_OWNER : NULL;
   if (verdict == PFC_VERDICT_DONE) {
     // The answer is for the member of a loan, or for the owner of one that is taken back.

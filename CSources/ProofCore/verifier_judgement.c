@@ -271,23 +271,24 @@ static uint8_t commit(struct pfc_verifier *verifier, int index, struct pfc_slot 
 }
 #endif
 
-/// Notes a command that both looks let in: in its slot, or with the candidate that replaces it.
+/// Whether an accepted command is of a class that the instance is lent.
+static int is_lent(const struct pfc_slot *judged, const struct pfc_command *command) {
+  return pfc_kind_is_integrity(command->kind) && (judged->integrity_classes & (1u << command->command_class)) == 0;
+}
+
+/// Notes a command that both looks let in, once a loan is charged: in its slot, or with the candidate that replaces it.
 static uint8_t store(struct pfc_verifier *verifier, struct pfc_session *session, int index,
                       const struct pfc_slot *judged, const struct pfc_command *command,
                       const uint8_t nonce[PFC_NONCE_BYTES], uint8_t verdict) {
+  if (is_lent(judged, command) && pfc_grant_charge(verifier, index) != PFC_OK) return PFC_VERDICT_FAULT;
 #if PFC_OPENS_TOKENS
   if (judged != &verifier->ledger.slots[index]) {
     return commit(verifier, index, &session->candidate, command, nonce, verdict);
   }
 #else
-  (void)session, (void)judged;
+  (void)session;
 #endif
   return note_accepted(verifier, index, command, nonce, verdict);
-}
-
-/// Whether an accepted command is of a class that the instance is lent.
-static int is_lent(const struct pfc_slot *judged, const struct pfc_command *command) {
-  return pfc_kind_is_integrity(command->kind) && (judged->integrity_classes & (1u << command->command_class)) == 0;
 }
 
 /// Carries a command that the first look let in as far as its execution: entry in the log, then its slot.
@@ -298,9 +299,7 @@ static uint8_t accept(struct pfc_verifier *verifier, struct pfc_session *session
   // The two looks never differ unless something was done to the hardware: the log tells that, too.
   int result = pfc_log_command(verifier, command, review == PFC_REVIEW_PASSED ? verdict : PFC_VERDICT_FAULT);
   if (review != PFC_REVIEW_PASSED || result != PFC_OK) return PFC_VERDICT_FAULT;
-  if (!is_lent(judged, command) || pfc_grant_charge(verifier, index) == PFC_OK) {
-    stored = store(verifier, session, index, judged, command, nonce, verdict);
-  }
+  stored = store(verifier, session, index, judged, command, nonce, verdict);
   if (stored == PFC_VERDICT_FAULT) pfc_log_withdraw(verifier);
   return stored;
 }
@@ -400,7 +399,7 @@ static uint16_t judged_detail(const struct pfc_verifier *verifier, int index, co
     return PFC_TOLD(PFC_DETAIL_INTEGRITY_DEMANDED);
   }
   lent = pfc_grant_detail(verifier, index, command->command_class);
-  return PFC_TOLD(lent != 0 ? lent : PFC_DETAIL_CLASS_NOT_PERMITTED);
+  return lent != 0 ? PFC_TOLD(lent) : PFC_TOLD(PFC_DETAIL_CLASS_NOT_PERMITTED);
 }
 
 /// Writes the entry of a command that is refused, if its device proof is right. The refusal stands whatever flash says.

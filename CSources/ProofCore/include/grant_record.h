@@ -60,6 +60,10 @@ PFC_MUST_USE int pfc_grants_load(struct pfc_grants *grants, const struct pfc_sto
 PFC_MUST_USE int pfc_grants_put(struct pfc_grants *grants, int index, const struct pfc_grant_row *row,
                                 const struct pfc_storage *storage, const uint8_t record_key[32]);
 
+/// 1 if storage holds the row as memory does. It reads again.
+PFC_MUST_USE int pfc_grants_are_stored(const struct pfc_grants *grants, int index, const struct pfc_storage *storage,
+                                       const uint8_t record_key[32]);
+
 /// Forgets what a slot was lent, what it lent, and its serials. Before the slot holds a token that does not follow one
 /// which it holds.
 PFC_MUST_USE int pfc_grants_forget(struct pfc_grants *grants, int index, const struct pfc_storage *storage,

@@ -19,7 +19,7 @@ CORE = ROOT / "CSources" / "ProofCore"
 DEVICE = ROOT / "CSources" / "ProofDevice"
 BUILD = ROOT / ".build" / "secrets" / "each"
 PARTS = ("needle", "wipe", "wipe_app", "wipe_hardware", "wipe_verifier", "wipe_sodium", "wipe_gate",
-         "wipe_logbook", "wipe_sealed", "wipe_device")
+         "wipe_logbook", "wipe_sealed", "wipe_grant", "wipe_device")
 # Those of the native SHA-256 are its own, without the prefix.
 WIPE = re.compile(r"(?:pfc_(?:proof_key_)?|(?<=^  ))wipe\(([^;]*)\);")
 NATIVE = "sha256_native.c"

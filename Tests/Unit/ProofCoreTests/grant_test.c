@@ -247,12 +247,31 @@ static void blank_records_are_empty_and_damaged_ones_are_not(void) {
   CHECK_ZEROS(grants.rows, sizeof grants.rows);
 }
 
+static void packets_carry_a_grant(void) {
+  struct pfc_fragmenter out;
+  static struct pfc_reassembler in;
+  uint8_t packet[PFC_PACKET_MIN];
+  unsigned count = 0;
+  size_t size;
+  begin();
+  pfc_reassemble_init(&in);
+  CHECK_NUMBER(pfc_fragment_init(&out, PFC_MESSAGE_GRANT, bytes, sizeof bytes, sizeof packet), PFC_OK);
+  while ((size = pfc_fragment_next(&out, packet)) > 0) {
+    enum pfc_frame_result result = pfc_reassemble(&in, packet, size);
+    CHECK_NUMBER(result, ++count == 6 ? PFC_FRAME_COMPLETE : PFC_FRAME_MORE);
+  }
+  CHECK_NUMBER(count, 6);
+  CHECK_NUMBER(in.type, PFC_MESSAGE_GRANT);
+  CHECK_BYTES(in.bytes, bytes, sizeof bytes);
+}
+
 static const struct test tests[] = {
     TEST("each field stands where the page says", fields_stand_where_the_page_says),
     TEST("what is made is read", round_trip),
     TEST("the tag covers every bit, every secret and the token", every_bit_and_secret_is_under_the_tag),
     TEST("other versions, suites and reserved bytes are told apart", heads_that_are_not_known),
     TEST("each field has its range, for maker and reader", ranges),
+    TEST("packets carry a grant", packets_carry_a_grant),
     TEST("a record holds a row", records_round_trip),
     TEST("blank records are empty, damaged ones are an error", blank_records_are_empty_and_damaged_ones_are_not),
 };

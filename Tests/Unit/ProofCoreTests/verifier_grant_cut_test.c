@@ -126,6 +126,35 @@ static void cuts_in_a_new_tenancy_leave_no_loan(void) {
   }
 }
 
+static void cuts_after_a_revocation_revive_no_loan(void) {
+  unsigned held = 0;
+  for (unsigned who = 0; who < 2; who++) {
+    for (long write = 0; write < 4; write++) {
+      for (size_t offset = 0; offset <= 240; offset += 24) {
+        struct app *back;
+        stage_begin(OWNED);
+        CHECK_NUMBER(stage_lend(1, LENT), PFC_VERDICT_DONE);
+        back = who == 0 ? &stage.owner : &stage.member;
+        CHECK_NUMBER(world_order(&stage.world, PFC_ORDER_REVOKE, WORLD_BEGIN + 1, back->token.instance_id, 1),
+                     PFC_VERDICT_DONE);
+        back->token.generation = 2;
+        back->token.issued = WORLD_BEGIN + 2;
+        test_case("who %u, write %ld, offset %zu", who, write, offset);
+        stage.world.flash.cut_write = stage.world.flash.writes + write;
+        stage.world.flash.cut_offset = offset;
+        app_issue(back, &stage.world);
+        (void)app_present(back, &stage.world);
+        CHECK_NUMBER(stage_start(), PFC_OK);
+        if (stage_slot(back)->state == PFC_SLOT_HELD) held++;
+        CHECK_NUMBER(app_present(back, &stage.world), PFC_VERDICT_HELD);
+        CHECK_NUMBER(stage_do(&stage.member, OPEN), PFC_VERDICT_NOT_PERMITTED);
+        CHECK_NUMBER(stage_detail(), PFC_DETAIL_CLASS_NOT_PERMITTED);
+      }
+    }
+  }
+  CHECK(held > 0);
+}
+
 static void a_tenancy_that_cannot_clear_does_not_begin(void) {
   struct app other;
   stage_begin(OWNED);
@@ -285,6 +314,7 @@ static const struct test tests[] = {
     TEST("failed writes do nothing for the member", failed_writes_do_nothing_for_the_member),
     TEST("cuts in a grant leave it or not", cuts_in_a_grant_leave_it_or_not),
     TEST("cuts in a new tenancy leave no loan", cuts_in_a_new_tenancy_leave_no_loan),
+    TEST("cuts after a revocation revive no loan", cuts_after_a_revocation_revive_no_loan),
     TEST("a tenancy that cannot clear does not begin", a_tenancy_that_cannot_clear_does_not_begin),
     TEST("the second look at a grant sees everything", the_second_look_sees_everything),
     TEST("the second look tells what was taken already", the_second_look_tells_what_was_taken),

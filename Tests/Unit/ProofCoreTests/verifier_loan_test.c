@@ -332,6 +332,7 @@ static void the_log_has_grants(void) {
     uint8_t key[32], entry[PFC_LOG_ENTRY_BYTES];
     uint64_t number;
     CHECK_NUMBER(kind == PFC_LOG_LENDS ? stage_lend(kind, 5) : stage_take_back(kind), PFC_VERDICT_DONE);
+    REQUIRE(CHECK(ring.log.next > 0));
     number = ring.log.next - 1;
     memcpy(key, first, sizeof key);
     for (uint64_t i = 0; i < number; i++) pfc_log_step(key);
