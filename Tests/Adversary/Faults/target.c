@@ -393,7 +393,7 @@ static enum fault_result run(const struct scenario *scenario) {
     if (device_done != 0) return FAULT_OPENED;
     prove(PFC_KIND_INTEGRITY, grant_class);
     (void)send();
-    // Without an answer the owner takes back again.
+    // An owner who gets no answer takes back again.
     if (scenario->then == THEN_LOSE) {
       if (verdict == PFC_VERDICT_DONE && device_done != 0) return FAULT_TOLD;
       return verdict == scenario->verdict ? FAULT_REFUSED : FAULT_REFUSED_OTHERWISE;

@@ -26,7 +26,7 @@ func probeFactorySecret(_ baseline: BaselineProbe) throws {
   try expect(secret.hardware == hardware.id && secret.description.contains("FactorySecret"))
   try expect(secret.customMirror.children.count == 1)
   let features: HardwareFeatures = [
-    .tokenVersionTwo, .ratchet, .sealedCommands, .log, .factorySecret, .upcoming,
+    .tokenVersionTwo, .ratchet, .sealedCommands, .log, .grants, .factorySecret, .upcoming,
   ]
   try expect(later.base == later.generation && !later.isUpcoming)
   try expect(features == .known && HardwareFeatures(rawValue: features.rawValue) == features)
