@@ -114,7 +114,7 @@ PFC_APART int pfc_grants_are_stored(const struct pfc_grants *grants, int index, 
   pfc_grant_row_encode(payload, &grants->rows[index]);
   return pfc_record_load(&record, bytes, PFC_GRANT_RECORD_BYTES, storage, FIRST_RECORD + (unsigned)index,
                          record_key) == PFC_OK &&
-         memcmp(bytes + PFC_RECORD_HEAD_BYTES, payload, sizeof payload) == 0;
+         pfc_equal(bytes + PFC_RECORD_HEAD_BYTES, payload, sizeof payload);
 }
 
 /// A row that was ever written names its member.

@@ -37,13 +37,6 @@ static const struct pfc_slot *holder_of(const struct pfc_ledger *ledger,
   return NULL;
 }
 
-// The seconds fit 32 bits first: a division of 64 bits is code of its own.
-uint16_t pfc_days_past(uint64_t now, uint64_t end) {
-  uint64_t seconds = now - end;
-  uint32_t counted = seconds < UINT32_MAX ? (uint32_t)seconds : UINT32_MAX;
-  return (uint16_t)(counted / 86400 + 1);
-}
-
 static uint8_t tell(uint16_t *detail, uint16_t told, uint8_t verdict) {
   *detail = told;
   return verdict;

@@ -22,9 +22,6 @@ uint16_t pfc_token_head_detail(const uint8_t *bytes, int result);
 PFC_MUST_USE int pfc_token_open_told(struct pfc_token *token, const uint8_t *bytes, size_t size,
                                      const struct pfc_hardware *hardware, uint16_t *detail);
 
-/// Days begun since an end that has passed, as *expired* tells them.
-uint16_t pfc_days_past(uint64_t now, uint64_t end);
-
 /// The detail of an order that was refused with `result`.
 uint16_t pfc_order_detail(const uint8_t *bytes, int result);
 
