@@ -81,6 +81,7 @@ UNSEEN = {
     ("verifier_sealed.c", "is_of", "hint, sizeof hint"): "the next slot's hint is made over it",
     ("unit.c", "is_rekeyed", "&old, sizeof old"): "the identity or the ledger is stored over it",
     ("verifier_review.c", "proof_difference", "expected, sizeof expected"): "the proof that was sent, if it is right",
+    ("verifier_review.c", "tag_difference", "expected, sizeof expected"): "the tag that was sent, if it is right",
 }
 
 
