@@ -32,8 +32,8 @@ public struct Delegation: Sendable, Hashable {
   public let classes: CommandClasses
   /// The number of commands that it lends; 0 where it takes back.
   public let uses: UInt16
-  /// The time when it ends, in Unix seconds; nil where it takes back.
-  public let end: UInt64?
+  /// The last second in which it counts; nil where it takes back.
+  public let end: UnixTime?
 
   private let hint: [UInt8]
 
@@ -56,7 +56,8 @@ public struct Delegation: Sendable, Hashable {
   ///   - classes: The classes, at least one. The lock takes those that the owner's token lets it
   ///     delegate.
   ///   - uses: The number of commands, 1 to ``usesMax``.
-  ///   - end: The time when it ends, in Unix seconds, at least 1.
+  ///   - end: The last second in which it counts, after 1970 began; a fraction of a second is not
+  ///     written.
   ///   - member: The digest of the token that the other app holds at this lock.
   ///   - serial: At least 1, and higher than before to this member: the time in seconds, or one
   ///     more than the last one, whichever is higher.
@@ -64,7 +65,7 @@ public struct Delegation: Sendable, Hashable {
   ///   - token: The digest of the owner's token.
   /// - Throws: ``ProofError/outOfRange(field:value:allowed:)``.
   public init(
-    of classes: CommandClasses, uses: UInt16, until end: UInt64, to member: TokenDigest,
+    of classes: CommandClasses, uses: UInt16, until end: UnixTime, to member: TokenDigest,
     serial: UInt32, from rights: MeasurementGrant, token: TokenDigest
   ) throws(ProofError) {
     guard !classes.isEmpty else {
@@ -74,10 +75,10 @@ public struct Delegation: Sendable, Hashable {
       throw .outOfRange(
         field: "number of uses to lend", value: "\(uses)", allowed: "1 to \(Self.usesMax)")
     }
-    guard end > 0 else {
-      throw .outOfRange(field: "end", value: "0", allowed: "Unix seconds from 1")
+    guard end.seconds > 0 else {
+      throw .outOfRange(field: "end", value: "\(end)", allowed: "Unix seconds from 1")
     }
-    try self.init(classes, uses, end, member, serial, rights, token)
+    try self.init(classes, uses, end.unsigned, member, serial, rights, token)
   }
 
   /// Takes back what the owner lent to a member.
@@ -122,7 +123,7 @@ public struct Delegation: Sendable, Hashable {
     serial = fields.serial
     classes = fields.classes
     uses = fields.uses
-    end = fields.classes.isEmpty ? nil : fields.end
+    end = fields.classes.isEmpty ? nil : UnixTime(clamping: fields.end)
     hint = fields.hint
   }
 
