@@ -62,17 +62,20 @@ int pfc_grants_format(const struct pfc_storage *storage, const uint8_t hardware_
   return result;
 }
 
-/// 1 if neither copy was ever written, 0 if one was; PFC_E_STORAGE if storage does not answer.
+/// 1 if a copy was never written, 0 if both were; PFC_E_STORAGE if storage does not answer. The other copy may be the
+/// very first write, which a power cut tore: then nothing was ever lent.
 static int is_blank(const struct pfc_storage *storage, unsigned index) {
   uint8_t bytes[PFC_RECORD_BYTES(PFC_GRANT_RECORD_BYTES)];
-  int blank = 1;
+  int found = 0;
   for (unsigned copy = 0; copy < PFC_RECORD_COPIES; copy++) {
+    int blank = 1;
     if (storage->read(storage->context, index, copy, bytes, sizeof bytes) != 0) return PFC_E_STORAGE;
     for (size_t i = 0; i < sizeof bytes; i++) {
       if ((bytes[0] != 0 && bytes[0] != 0xff) || bytes[i] != bytes[0]) blank = 0;
     }
+    if (blank) found = 1;
   }
-  return blank;
+  return found;
 }
 
 static int load_row(struct pfc_grants *grants, unsigned i, const struct pfc_storage *storage,

@@ -226,12 +226,16 @@ static void blank_records_are_empty_and_damaged_ones_are_not(void) {
     flash.areas[record][copy ^ 1][20] ^= 1;
     CHECK_NUMBER(pfc_grants_load(&grants, &storage, key), PFC_E_DAMAGED);
     CHECK_ZEROS(&grants, sizeof grants);
-    test_case("one copy blank, one damaged");
-    memset(flash.areas[record][copy], 0xff, PFC_RECORD_BYTES_MAX);
-    CHECK_NUMBER(pfc_grants_load(&grants, &storage, key), PFC_E_DAMAGED);
-    memset(flash.areas[record][copy], 0, PFC_RECORD_BYTES_MAX);
-    CHECK_NUMBER(pfc_grants_load(&grants, &storage, key), PFC_E_DAMAGED);
     flash = kept;
+    for (unsigned fill = 0; fill < 2; fill++) {
+      // As the first write leaves them if power fails in it.
+      test_case("copy %u torn, the other blank: %u", copy, fill);
+      flash.areas[record][copy][20] ^= 1;
+      memset(flash.areas[record][copy ^ 1], fill == 0 ? 0 : 0xff, PFC_RECORD_BYTES_MAX);
+      CHECK_NUMBER(pfc_grants_load(&grants, &storage, key), PFC_OK);
+      CHECK_ZEROS(grants.rows, sizeof grants.rows);
+      flash = kept;
+    }
   }
   test_case("storage that does not answer");
   for (long i = 0; i < 2 * PFC_SLOTS; i++) {
