@@ -29,7 +29,7 @@ struct pfc_reason_row {
   char step[95];
 };
 
-enum { PFC_REASON_ROWS = 449 };
+enum { PFC_REASON_ROWS = 452 };
 
 // Arrays of characters, not pointers: the table needs no relocation, and a linker drops it as a whole.
 static const struct pfc_reason_row pfc_reason_rows[PFC_REASON_ROWS] = {
@@ -565,6 +565,15 @@ static const struct pfc_reason_row pfc_reason_rows[PFC_REASON_ROWS] = {
     {PFC_MENDER_OPERATOR, "LINK-24", "sealing missing",
      "The hardware answers no sealed commands, and the app sends no others.",
      "Update the hardware's firmware, or let the app send commands in the clear."},
+    {PFC_MENDER_OPERATOR, "LINK-25", "delegation missing",
+     "The hardware takes no delegations.",
+     "Provision the hardware with grants, or update its firmware."},
+    {PFC_MENDER_USER, "LINK-26", "delegation refused",
+     "The hardware refuses the delegation.",
+     "Ask the owner for a new one; the code LOCK tells why."},
+    {PFC_MENDER_USER, "LINK-27", "token not held",
+     "The hardware does not hold the app's present token, and would refuse what the app lends.",
+     "Send the hardware a command, then lend."},
     {PFC_MENDER_ONLINE, "LOCK-1", "accepted",
      "The hardware gave this verdict in a place where it is none.",
      "Connect again; if it stays, update app and firmware."},

@@ -6,39 +6,24 @@
 /// The owner's app makes it from a fresh measurement. The member's app, the owner's, or any other
 /// brings the bytes to the lock:
 ///
-///     let delegation = try Delegation(
-///       of: classes, uses: 5, until: end, to: memberToken, serial: serial,
-///       from: rights, token: token.digest)
+///     let delegation = try await door.lend(CommandClasses(0), to: member, uses: 5, until: end)
 ///     show(delegation.text)  // a QR code of 128 characters
 ///
 /// It is not secret: every courier can read and bring it, and the lock refuses a changed one.
 public struct Delegation: Sendable, Hashable {
   /// The number of bytes.
   public static var byteCount: Int { CoreDelegation.byteCount }
-  /// The highest number of commands that one delegation lends.
-  public static var usesMax: UInt16 { CoreDelegation.usesMax }
 
   /// The bytes that go to the lock.
   public let bytes: [UInt8]
   /// The app that lends.
   public let owner: InstanceID
-  /// The token of the app that borrows.
-  public let member: TokenDigest
   /// The generation of the owner's token.
   public let generation: UInt32
-  /// The number among the owner's delegations to this member. A higher one ends the lower ones.
-  public let serial: UInt32
-  /// The classes that it lends; none where it takes back.
-  public let classes: CommandClasses
-  /// The number of commands that it lends; 0 where it takes back.
-  public let uses: UInt16
-  /// The last second in which it counts; nil where it takes back.
-  public let end: UnixTime?
+  /// What it lends, or takes back.
+  public let loan: Loan
 
   private let hint: [UInt8]
-
-  /// Whether it takes back what this owner lent to this member.
-  public var takesBack: Bool { classes.isEmpty }
 
   /// The bytes in base64url: 128 characters.
   public var text: String { Base64.encode(bytes, .url) }
@@ -50,64 +35,30 @@ public struct Delegation: Sendable, Hashable {
   /// takes back.
   public var nonce: ProofNonce { CoreDelegation.digest(of: bytes) }
 
-  /// Lends classes of commands.
+  /// Lends, or takes back.
   ///
   /// - Parameters:
-  ///   - classes: The classes, at least one. The lock takes those that the owner's token lets it
-  ///     delegate.
-  ///   - uses: The number of commands, 1 to ``usesMax``.
-  ///   - end: The last second in which it counts, after 1970 began; a fraction of a second is not
-  ///     written.
-  ///   - member: The digest of the token that the other app holds at this lock.
-  ///   - serial: At least 1, and higher than before to this member: the time in seconds, or one
-  ///     more than the last one, whichever is higher.
-  ///   - rights: The owner's rights at the lock, with secrets of a fresh measurement.
-  ///   - token: The digest of the owner's token.
-  /// - Throws: ``ProofError/outOfRange(field:value:allowed:)``.
-  public init(
-    of classes: CommandClasses, uses: UInt16, until end: UnixTime, to member: TokenDigest,
-    serial: UInt32, from rights: MeasurementGrant, token: TokenDigest
-  ) throws(ProofError) {
-    guard !classes.isEmpty else {
-      throw .outOfRange(field: "set of classes to lend", value: "empty", allowed: "one or more")
-    }
-    guard uses > 0, uses <= Self.usesMax else {
-      throw .outOfRange(
-        field: "number of uses to lend", value: "\(uses)", allowed: "1 to \(Self.usesMax)")
-    }
-    guard end.seconds > 0 else {
-      throw .outOfRange(field: "end", value: "\(end)", allowed: "Unix seconds from 1")
-    }
-    try self.init(classes, uses, end.unsigned, member, serial, rights, token)
+  ///   - loan: What is lent.
+  ///   - lender: The owner's app at the lock.
+  ///   - secrets: The secrets that the owner's app and the lock share, made from a fresh measurement.
+  public init(_ loan: Loan, from lender: Lender, with secrets: HardwareSecrets) {
+    self.init(loan, from: lender, with: secrets, releasing: { _ in })
   }
 
-  /// Takes back what the owner lent to a member.
-  ///
-  /// - Parameters:
-  ///   - member: The digest that the delegation named, or of the token that the member holds now.
-  ///   - serial: Higher than that of each delegation to end.
-  ///   - rights: The owner's rights at the lock, with secrets of a fresh measurement.
-  ///   - token: The digest of the owner's token.
-  /// - Throws: ``ProofError/outOfRange(field:value:allowed:)``.
-  public init(
-    takingBackFrom member: TokenDigest, serial: UInt32, from rights: MeasurementGrant,
-    token: TokenDigest
-  ) throws(ProofError) {
-    try self.init([], 0, 0, member, serial, rights, token)
-  }
-
-  private init(
-    _ classes: CommandClasses, _ uses: UInt16, _ end: UInt64, _ member: TokenDigest,
-    _ serial: UInt32, _ rights: MeasurementGrant, _ token: TokenDigest
-  ) throws(ProofError) {
-    guard serial > 0 else {
-      throw .outOfRange(field: "serial", value: "0", allowed: "1 to 4294967295")
-    }
-    let fields = CoreDelegation.Fields(
-      owner: rights.instance, member: member, generation: rights.generation, serial: serial,
-      classes: classes, uses: uses, end: end)
-    try self.init(
-      CoreDelegation.make(fields, at: rights.hardware, rights.secrets.core, token))
+  /// Lends, and gives the tag to a closure once its MAC is done. The tag as the closure leaves it goes
+  /// into the bytes.
+  package init<E: Error>(
+    _ loan: Loan, from lender: Lender, with secrets: HardwareSecrets,
+    releasing release: (inout Proof) throws(E) -> Void
+  ) throws(E) {
+    let (made, tag) = CoreDelegation.make(loan, from: lender, secrets.core)
+    var released = tag
+    try release(&released)
+    bytes = made.dropLast(Proof.byteCount) + released.bytes
+    owner = lender.instance
+    generation = lender.generation
+    self.loan = loan
+    hint = Array(lender.hardware.bytes.prefix(4))
   }
 
   /// Reads the bytes of a delegation. Only the lock can tell whether its owner made them.
@@ -115,16 +66,8 @@ public struct Delegation: Sendable, Hashable {
   /// - Parameter bytes: As many as ``byteCount``.
   /// - Throws: ``ProofError/malformed(_:byteCount:)``, ``ProofError/tooNew(_:)``.
   public init(_ bytes: [UInt8]) throws(ProofError) {
-    let fields = try CoreDelegation.read(bytes)
+    (hint, owner, generation, loan) = try CoreDelegation.read(bytes)
     self.bytes = bytes
-    owner = fields.owner
-    member = fields.member
-    generation = fields.generation
-    serial = fields.serial
-    classes = fields.classes
-    uses = fields.uses
-    end = fields.classes.isEmpty ? nil : UnixTime(clamping: fields.end)
-    hint = fields.hint
   }
 
   /// Reads the text of a delegation.
@@ -139,27 +82,38 @@ public struct Delegation: Sendable, Hashable {
   }
 
   /// Whether it may be for this hardware: it carries the first four bytes of the id.
+  ///
+  /// - Parameter hardware: The hardware.
+  /// - Returns: Whether they are the same.
   public func hints(at hardware: HardwareID) -> Bool { hardware.bytes.starts(with: hint) }
 
-  /// Checks that the owner of these rights made it.
+  /// Checks the lock's answer.
   ///
   /// - Parameters:
-  ///   - rights: The owner's rights at the lock.
-  ///   - token: The digest of the owner's token.
-  /// - Throws: ``ProofError/notForThisHardware(_:)``, ``ProofError/differs``.
+  ///   - answer: The answer that came over the link.
+  ///   - secrets: The secrets that the lock shares with the member's app; with the owner's where it
+  ///     takes back.
+  /// - Returns: The authenticated verdict, with the number of uses that are left.
+  /// - Throws: ``ProofError/unauthenticated(_:)``, ``ProofError/answerToAnother(expected:actual:)``,
+  ///   ``ProofError/differs(_:)``.
+  public func receipt(
+    of answer: Answer, with secrets: HardwareSecrets
+  ) throws(ProofError) -> Receipt {
+    try Receipt(answer, to: nonce, counter: 0, with: secrets)
+  }
+}
+
+extension Delegation {
+  /// Checks that the owner of these secrets made it, as the lock does.
   package func check(
-    with rights: MeasurementGrant, token: TokenDigest
+    with secrets: HardwareSecrets, at hardware: HardwareID, token: TokenDigest
   ) throws(ProofError) {
-    guard hints(at: rights.hardware) else { throw .notForThisHardware("delegation") }
-    try CoreDelegation.check(bytes, rights.secrets.core, token)
+    guard hints(at: hardware) else { throw .notForThisHardware("delegation") }
+    try CoreDelegation.check(bytes, secrets.core, token)
   }
 }
 
 extension Delegation: CustomStringConvertible {
   /// The owner, the member's token, and the loan.
-  public var description: String {
-    takesBack
-      ? "delegation: \(owner) takes back from token \(member), serial \(serial)"
-      : "delegation: \(owner) lends \(uses) uses to token \(member), serial \(serial)"
-  }
+  public var description: String { "delegation: \(owner) \(loan)" }
 }

@@ -84,16 +84,13 @@ struct HostileVectorTests {
   @Test("of grants", arguments: Block.read("hostile_grant.txt", "open_grant"))
   func grants(block: Block) {
     expect(block) {
-      let rights = try MeasurementGrant(
-        for: HardwareID(block.bytes("hardware_id")),
-        instance: InstanceID([UInt8](repeating: 1, count: 16)), mode: .production,
-        integrityClasses: CommandClasses(rawValue: 1), attempts: 1, uses: .unlimited,
-        generation: 1, issued: 1,
-        secrets: HardwareSecrets(
-          integrityKey: block.secret("k"), integrity: block.secret("im"),
-          deviceKey: block.secret("dpk"), device: block.secret("dm"), form: .diversified))
+      let secrets = try HardwareSecrets(
+        integrityKey: block.secret("k"), integrity: block.secret("im"),
+        deviceKey: block.secret("dpk"), device: block.secret("dm"), form: .diversified)
       let delegation = try Delegation(block.bytes("grant"))
-      try delegation.check(with: rights, token: TokenDigest(block.bytes("token_digest")))
+      try delegation.check(
+        with: secrets, at: HardwareID(block.bytes("hardware_id")),
+        token: TokenDigest(block.bytes("token_digest")))
     }
   }
 
