@@ -55,6 +55,18 @@ MUTANTS = [
      "  memset(nonce, 0, sizeof nonce);\n"),
     (UNITS, "ProofDevice/link.c", "size_t pdu = link->mtu < PFD_OUT_MAX ? link->mtu : PFD_OUT_MAX;",
      "size_t pdu = link->mtu;"),
+    # Grants
+    (UNITS, "ProofDevice/unit.c",
+     "  if (result == PFC_OK && port->flash.grant_page != 0) result = pfc_verifier_take_grants(&unit->verifier);\n", ""),
+    (UNITS, "ProofDevice/unit.c", "    result = pfc_grants_format(&platform.storage, hardware->secret_key);\n", ""),
+    (UNITS, "ProofDevice/unit.c", "    pfc_grant_digest(digest, bytes);\n", "    memset(digest, 0, sizeof digest);\n"),
+    (UNITS, "ProofDevice/flash.c", "flash->grant_page + 2 * (record - PFC_SLOTS - 1) + copy",
+     "flash->grant_page + (record - PFC_SLOTS - 1) + copy"),
+    (UNITS, "ProofDevice/flash.c", "if (record > PFC_SLOTS) return flash->grant_page +",
+     "if (record > PFC_SLOTS) return 0 * flash->grant_page +"),
+    (UNITS, "ProofDevice/gatt.c", "index == COUNT - 1 ? GRANT_NUMBER", "index == COUNT ? GRANT_NUMBER + 1"),
+    (PROCESS, "proof-hardware/provisioning.c", "  if (flash->grant_page != 0) features |= PFC_FEATURE_GRANTS;\n", ""),
+    (PROCESS, "proof-hardware/flash_file.c", "page_count(areas & WITH_LOG) : 0);", "page_count(0) : 0);"),
     # Sealed commands
     (UNITS, "ProofDevice/unit.c",
      "  if (unit->seals && pfc_verifier_prepare(&unit->verifier) != PFC_OK) return;\n", ""),

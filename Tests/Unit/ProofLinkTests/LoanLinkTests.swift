@@ -20,9 +20,15 @@ extension BenchTests {
       try await whole.member.door.deliver(whole.lend())
       let events = counter.withLock { $0 }
       #expect(events > 10)
-      for fate in [BenchTransport.Fate.cut, .lose] {
+      for loses in [false, true] {
         for at in 1...events {
-          let stage = try LoanStage(decide: { $0 == at ? fate : .carry })
+          let clock = StillClock()
+          let stage = try LoanStage(clock: clock) { number in
+            guard number == at else { return .carry }
+            guard loses else { return .cut }
+            clock.pass(Stage.patience)
+            return .lose
+          }
           try await stage.introduce()
           let loan = try await stage.lend()
           #expect(try await stage.member.door.deliver(loan)?.usesLeft == 3, "event \(at)")

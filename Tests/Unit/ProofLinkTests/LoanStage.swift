@@ -26,9 +26,11 @@ struct LoanStage {
 
   /// - Parameters:
   ///   - takes: Whether the hardware takes delegations.
+  ///   - clock: The member's.
   ///   - decide: The fate of what the member sends and hears.
   init(
     seed: UInt64 = 70, mtu: Int = 185, takes: Bool = true, ownerUses: Uses = .limited(100),
+    clock: StillClock = StillClock(),
     remember: @escaping @Sendable (LinkMemory) throws -> Void = { _ in },
     decide: @escaping @Sendable (Int) -> BenchTransport.Fate = { _ in .carry }
   ) throws {
@@ -36,7 +38,7 @@ struct LoanStage {
     if takes { bench.lend() }
     owner = try Self.app(
       bench, 20, [0, 1, 2], lends: [1, 2], uses: ownerUses, mtu: mtu, remember: remember)
-    member = try Self.app(bench, 40, [0], mtu: mtu, decide: decide)
+    member = try Self.app(bench, 40, [0], mtu: mtu, clock: clock, decide: decide)
   }
 
   static func secrets(_ number: UInt8) throws -> HardwareSecrets {
@@ -51,7 +53,7 @@ struct LoanStage {
   static func app(
     _ bench: Bench, _ number: UInt8, _ classes: [UInt8], lends: [UInt8] = [],
     uses: Uses = .limited(100), mtu: Int = 185, memory: LinkMemory = LinkMemory(),
-    proving other: HardwareSecrets? = nil,
+    clock: StillClock = StillClock(),
     remember: @escaping @Sendable (LinkMemory) throws -> Void = { _ in },
     decide: @escaping @Sendable (Int) -> BenchTransport.Fate = { _ in .carry }
   ) throws -> App {
@@ -64,9 +66,9 @@ struct LoanStage {
     ).sealed(to: bench.identity, signedBy: bench.issuer)
     let pair = try Bench.pair(token, at: bench.identity.id, of: instance)
     let door = HardwareConnection(
-      to: pair, proving: BenchProver(secrets: other ?? secrets),
+      to: pair, proving: BenchProver(secrets: secrets),
       over: BenchTransport(bench, decide: decide), memory: HeardMemory(memory, remember),
-      clock: StillClock(), options: .init(mtu: mtu, patience: Stage.patience))
+      clock: clock, options: .init(mtu: mtu, patience: Stage.patience))
     return App(secrets: secrets, pair: pair, door: door)
   }
 
