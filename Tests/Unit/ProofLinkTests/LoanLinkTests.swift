@@ -23,12 +23,14 @@ extension BenchTests {
       for loses in [false, true] {
         for at in 1...events {
           let clock = StillClock()
-          let stage = try LoanStage(clock: clock) { number in
-            guard number == at else { return .carry }
-            guard loses else { return .cut }
-            clock.pass(Stage.patience)
-            return .lose
-          }
+          let stage = try LoanStage(
+            clock: clock,
+            decide: { number in
+              guard number == at else { return .carry }
+              guard loses else { return .cut }
+              clock.pass(Stage.patience)
+              return .lose
+            })
           try await stage.introduce()
           let loan = try await stage.lend()
           #expect(try await stage.member.door.deliver(loan)?.usesLeft == 3, "event \(at)")
@@ -42,23 +44,21 @@ extension BenchTests {
       }
     }
 
-    @Test("is no word of a liar: neither that it is done, nor a receipt of something else")
+    @Test("is no word of a liar: a receipt that no key made counts for nothing")
     func lies() async throws {
-      // A verdict *done* with a receipt that nobody's key made, and one of another nonce.
-      let stage = try LoanStage()
+      // A verdict *done* with a receipt that no key made.
+      let bytes = [4, 3, 0] + [UInt8](repeating: 0, count: 8) + [UInt8](repeating: 7, count: 32)
+      let packets = try Message(.verdict, bytes).packets(of: 182).map { [0x1B, 0x0A, 0x00] + $0 }
+      let lies = CoreLock(false)
+      let stage = try LoanStage(decide: { _ in lies.withLock { $0 } ? .lie(packets) : .carry })
       try await stage.introduce()
-      let loan = try await stage.lend(CommandClasses(rawValue: 1))
-      func verdict(_ receipt: UInt8) -> [UInt8] {
-        let body = [4, 3, 0] + [UInt8](repeating: 0, count: 8) + [UInt8](repeating: receipt, count: 32)
-        return body
-      }
-      let message = try Message(.verdict, verdict(7))
-      let packets = try message.packets(of: 182).map { [0x1B, 0x0A, 0x00] + $0 }
-      let lied = try LoanStage.app(
-        stage.bench, 40, [0], memory: await stage.member.door.memory, decide: { _ in .lie(packets) })
-      let error = await stage.refusal { try await lied.door.deliver(loan) }
-      // The hardware's own refusal is heard at last.
+      let tooWide = try await stage.lend(CommandClasses(rawValue: 1))
+      let loan = try await stage.lend()
+      lies.withLock { $0 = true }
+      // The hardware's own answers are heard at last.
+      let error = await stage.refusal { try await stage.member.door.deliver(tooWide) }
       #expect(error?.code == "LOCK-19.9")
+      #expect(try await stage.member.door.deliver(loan)?.usesLeft == 3)
     }
 
     @Test("outlives a restart of the hardware, and so do the uses that are left")
