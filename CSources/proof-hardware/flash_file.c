@@ -111,7 +111,7 @@ int flash_file_set_areas(struct flash_file *flash, const struct options *options
   return GO_ON;
 }
 
-/// What a file of this size has; SIZES if it is none of this build.
+/// The areas of a file of this size; SIZES if it is none of this build.
 static unsigned areas_of(off_t size) {
   unsigned areas = 0;
   while (areas < SIZES && size != (off_t)page_count(areas) * FLASH_PAGE_BYTES) areas++;

@@ -173,10 +173,11 @@ static void log_judged(const struct pfd_event *event) {
   // Challenges are frequent and decide nothing.
   enum log_level level = event->b == PFC_VERDICT_NONE ? LOG_DEBUG : LOG_INFO;
   bool taken = event->a == PFC_MESSAGE_GRANT && event->b == PFC_VERDICT_DONE;
+  const char *verdict = taken ? "taken" : verdict_name(event->b);
   if (event->b == PFC_VERDICT_FAULT) level = LOG_ERROR;
   log_hex(id, event->id, sizeof event->id);
   log_line(level, "link %d: %s of %s: %s (%d), detail %d%s%s", event->link, message_name(event->a),
-           strcmp(id, "00000000") == 0 ? "anyone" : id, taken ? "taken" : verdict_name(event->b), event->b, event->detail,
+           strcmp(id, "00000000") == 0 ? "anyone" : id, verdict, event->b, event->detail,
            reference(event), nth(event->number));
 }
 

@@ -113,7 +113,7 @@ extension HardwareConnection {
     return delegation
   }
 
-  /// What this app has to do with a delegation. A token that was renewed meanwhile is not presented:
+  /// This app's part in a delegation. A token that was renewed meanwhile is not presented:
   /// the hardware may hold the one that is named.
   private func party(to delegation: Delegation) -> LoanParty {
     let loan = delegation.loan

@@ -188,7 +188,7 @@ extension LinkError {
 
   /// The party that can remove the cause.
   public var whoCanMend: Mender {
-    // Of the verdict's words some are about the member's own measurement, which is not to blame here.
+    // Some verdicts blame the member's own measurement, which is another one here.
     let isLoan = reason == .delegationRefused
     let listed = if let verdict, !isLoan { verdict.mender } else { reason.number.mender }
     return detail?.mender ?? listed ?? measurement?.whoCanMend ?? wait.map(Mender.wait) ?? .retry

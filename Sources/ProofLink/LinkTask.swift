@@ -34,7 +34,7 @@ package enum LinkOutcome: Sendable, Hashable {
   case delegated(Receipt?)
 }
 
-/// Who brings a delegation.
+/// The app that brings a delegation.
 package enum LoanParty: Sendable, Hashable {
   /// The app that may read the hardware's receipt.
   case reader

@@ -51,9 +51,9 @@ PFC_MUST_USE int pfc_grant_row_decode(struct pfc_grant_row *row, const uint8_t b
 PFC_MUST_USE int pfc_grants_format(const struct pfc_storage *storage,
                                    const uint8_t hardware_secret_key[PFC_SECRET_KEY_BYTES]);
 
-/// Loads. A record without an intact copy and with a blank one, all zeros or all ones, is formatted: hardware that takes
-/// grants for the first time has none, and power may fail in the first write. PFC_E_DAMAGED if both copies were written
-/// and none is intact.
+/// Loads. A record without an intact copy and with a blank one, all zeros or all ones, is formatted: hardware that
+/// takes grants for the first time has none, and power may fail in the first write. PFC_E_DAMAGED if both copies were
+/// written and none is intact.
 PFC_MUST_USE int pfc_grants_load(struct pfc_grants *grants, const struct pfc_storage *storage,
                                  const uint8_t record_key[32]);
 

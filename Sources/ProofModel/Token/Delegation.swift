@@ -20,7 +20,7 @@ public struct Delegation: Sendable, Hashable {
   public let owner: InstanceID
   /// The generation of the owner's token.
   public let generation: UInt32
-  /// What it lends, or takes back.
+  /// The rights that it lends, or takes back.
   public let loan: Loan
 
   private let hint: [UInt8]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Delegation {
-  /// What an owner lends to a member, or takes back.
+  /// The rights that an owner lends to a member, or takes back.
   public struct Loan: Sendable, Hashable {
     /// The highest number of commands that one delegation lends.
     public static var usesMax: UInt16 { CoreDelegation.usesMax }

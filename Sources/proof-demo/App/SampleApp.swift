@@ -84,8 +84,8 @@ final class SampleApp: DemoApp {
     case .bring(let delegation):
       return try await withLock { lock in
         let receipt = try await lock.deliver(delegation)
-        let uses = receipt?.usesLeft.map { "\($0) uses are left" } ?? "its receipt is for another app"
-        return AppAnswer(outcome: "taken", detail: uses)
+        let uses = receipt?.usesLeft.map { "\($0) uses are left" }
+        return AppAnswer(outcome: "taken", detail: uses ?? "its receipt is for another app")
       }
     case .log(let isProved):
       return try await withLock { try await self.carryLog(from: $0, isProved: isProved) }

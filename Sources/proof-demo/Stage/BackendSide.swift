@@ -53,6 +53,7 @@ final class BackendSide {
   /// - Parameters:
   ///   - sealingKey: The service's, for the backend.
   ///   - isForGuests: Whether apps get the status alone; else they may lend class 1, too.
+  /// - Throws: If it does not start.
   func start(sealingKey: String, isForGuests: Bool = false) throws {
     let key = folder + "/sealing.jwk"
     try PrivateFiles.write(sealingKey, to: key)

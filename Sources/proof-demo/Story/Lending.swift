@@ -8,7 +8,9 @@ extension Story {
 
   /// A guest's phone gets a token of its own, which opens nothing.
   func letGuestIn() throws {
-    try narrator.step("so does a guest's, which may ask for the status alone", must: "enrolled, fetched") {
+    try narrator.step(
+      "so does a guest's, which may ask for the status alone", must: "enrolled, fetched"
+    ) {
       try guest.install(world.service, world.backend)
       try guest.pair(with: lock)
       try world.serve(guests: true)
@@ -29,7 +31,8 @@ extension Story {
     try narrator.step("the owner's phone lends it two openings, for a day", must: "lent") {
       let answer = try phone.app("lend \(name) 2")
       loan = answer.detail
-      return Happening(answer.outcome, "\(loan.utf8.count) characters, as a QR code", time: answer.time)
+      return Happening(
+        answer.outcome, "\(loan.utf8.count) characters, as a QR code", time: answer.time)
     }
     try narrator.step("one bit of it is changed, and it is brought to the lock", must: "refused") {
       var bytes = try Delegation(text: loan).bytes
@@ -50,7 +53,8 @@ extension Story {
     }
     try narrator.step("it tries to open a third time", must: "not permitted") { try guestOpens() }
     try narrator.step(
-      "the owner lends again, takes it back, and the guest tries", must: "taken, taken, not permitted"
+      "the owner lends again, takes it back, and the guest tries",
+      must: "taken, taken, not permitted"
     ) {
       let again = try phone.app("lend \(name) 5").detail
       let back = try phone.app("back \(name)").detail
@@ -62,7 +66,7 @@ extension Story {
     }
   }
 
-  /// What the lock says when the guest's phone sends "open".
+  /// The lock's verdict when the guest's phone sends "open".
   private func guestOpens() throws -> Happening {
     lock.turnPage()
     let answer = try guest.app("open")

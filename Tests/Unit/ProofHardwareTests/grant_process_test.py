@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What owners lend, on the hardware as a process, with grants of the second implementation."""
+"""Loans of owners, on the hardware as a process, with grants of the second implementation."""
 
 import unittest
 

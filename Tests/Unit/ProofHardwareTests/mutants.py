@@ -57,7 +57,7 @@ MUTANTS = [
      "size_t pdu = link->mtu;"),
     # Grants
     (UNITS, "ProofDevice/unit.c",
-     "  if (result == PFC_OK && port->flash.grant_page != 0) result = pfc_verifier_take_grants(&unit->verifier);\n", ""),
+     "grant_page != 0) result = pfc_verifier_take_grants(&unit->verifier);", "grant_page > 0xFFFE) result = PFC_OK;"),
     (UNITS, "ProofDevice/unit.c", "    result = pfc_grants_format(&platform.storage, hardware->secret_key);\n", ""),
     (UNITS, "ProofDevice/unit.c", "    pfc_grant_digest(digest, bytes);\n", "    memset(digest, 0, sizeof digest);\n"),
     (UNITS, "ProofDevice/flash.c", "flash->grant_page + 2 * (record - PFC_SLOTS - 1) + copy",

@@ -30,7 +30,7 @@ struct nor {
   struct dice dice;
   struct pfd_flash port;  ///< Its context is this structure: `nor_attach` after a copy.
   unsigned log_pages;     ///< 0, or NOR_LOG_PAGES if there is a log
-  bool lends;             ///< There are pages for loans.
+  bool lends;             ///< It has pages for loans.
   unsigned operations;    ///< Programs and erases so far
   unsigned erases;
   unsigned reads;

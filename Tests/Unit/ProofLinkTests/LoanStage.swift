@@ -24,10 +24,8 @@ struct LoanStage {
   let owner: App
   let member: App
 
-  /// - Parameters:
-  ///   - takes: Whether the hardware takes delegations.
-  ///   - clock: The member's.
-  ///   - decide: The fate of what the member sends and hears.
+  /// Makes both apps. `takes`: whether the hardware takes delegations. Clock and fates are the
+  /// member's, and what is remembered the owner's.
   init(
     seed: UInt64 = 70, mtu: Int = 185, takes: Bool = true, ownerUses: Uses = .limited(100),
     clock: StillClock = StillClock(),

@@ -138,7 +138,8 @@ extension BenchTests {
     @Test("each delegation has a higher number, whatever the clock says")
     func serials() async throws {
       let stored = CoreLock<[UInt32]>([])
-      let stage = try LoanStage(remember: { memory in stored.withLock { $0.append(memory.lastSerial) } })
+      let stage = try LoanStage(
+        remember: { memory in stored.withLock { $0.append(memory.lastSerial) } })
       try await stage.introduce()
       var serials: [UInt32] = []
       for now in [LoanStage.now, LoanStage.now, 5, LoanStage.now + 9] as [UnixTime] {
@@ -195,7 +196,7 @@ extension BenchTests {
         for _ in 0..<2 {
           let error = await stage.refusal { try await stage.member.door.send(LoanStage.open) }
           #expect(error?.code == "LOCK-19.4")
-          // What was heard before does not come back.
+          // The loan of before does not come back.
           let replay = await stage.refusal { try await stage.member.door.deliver(loan) }
           #expect(replay?.code == "LOCK-19.4" && replay?.reason == .delegationRefused)
           stage.bench.losePower()
@@ -250,7 +251,8 @@ extension BenchTests {
         #expect(error?.code == "LOCK-19.9" && error?.detail == .notDelegable)
         #expect(error?.reason == .delegationRefused && error?.whoCanMend == .operator)
       }
-      #expect(try await stage.member.door.deliver(stage.lend(CommandClasses(rawValue: 0b110))) != nil)
+      let both = try await stage.lend(CommandClasses(rawValue: 0b110))
+      #expect(try await stage.member.door.deliver(both) != nil)
     }
 
     @Test("a member lends nothing on")

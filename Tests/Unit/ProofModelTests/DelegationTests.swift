@@ -12,7 +12,7 @@ struct DelegationTests {
       deviceKey: block.secret("dpk"), device: block.secret("dm"), form: .diversified)
   }
 
-  /// Of the first vector.
+  /// That of the first vector.
   private static func made() throws -> Delegation {
     let block = try #require(Block.read("grant.txt", "grant").first)
     return try Delegation(block.bytes("grant"))

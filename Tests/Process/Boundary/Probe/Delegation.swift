@@ -33,7 +33,8 @@ func probeDelegation(_ baseline: BaselineProbe) throws {
 
   let owner = try lender(rights, token.digest)
   let loan = try Delegation.Loan(
-    of: rights.delegableClasses, to: token.digest, uses: Delegation.Loan.usesMax, until: 9, serial: 1)
+    of: rights.delegableClasses, to: token.digest, uses: Delegation.Loan.usesMax, until: 9,
+    serial: 1)
   try expect(loan.member == token.digest && loan.serial == 1 && loan.end == 9 && !loan.takesBack)
   try expect(loan.classes == rights.delegableClasses && loan.uses == Delegation.Loan.usesMax)
   let delegation = Delegation(loan, from: owner, with: rights.secrets)
