@@ -64,7 +64,8 @@ MUTANTS = [
      "flash->grant_page + (record - PFC_SLOTS - 1) + copy"),
     (UNITS, "ProofDevice/flash.c", "if (record > PFC_SLOTS) return flash->grant_page +",
      "if (record > PFC_SLOTS) return 0 * flash->grant_page +"),
-    (UNITS, "ProofDevice/gatt.c", "index == COUNT - 1 ? GRANT_NUMBER", "index == COUNT ? GRANT_NUMBER + 1"),
+    (UNITS, "ProofDevice/gatt.c", "{PFD_HANDLE_GRANT, WRITES, PFC_MESSAGE_GRANT}",
+     "{PFD_HANDLE_GRANT, WRITES, PFC_MESSAGE_ORDER}"),
     (PROCESS, "proof-hardware/provisioning.c", "  if (flash->grant_page != 0) features |= PFC_FEATURE_GRANTS;\n", ""),
     (PROCESS, "proof-hardware/flash_file.c", "page_count(areas & WITH_LOG) : 0);", "page_count(0) : 0);"),
     # Sealed commands

@@ -208,6 +208,10 @@ static void damaged_loans_refuse_everything(void) {
     CHECK_NUMBER(rig_start(&rig), PFC_E_DAMAGED);
     CHECK_NUMBER(rig.event.kind, PFD_EVENT_REFUSES);
     CHECK_NUMBER(owner_present(&owner, &rig, rig_connect(&rig, 185)), PFC_VERDICT_FAULT);
+    // Provisioned anew, it serves again, and nothing is lent.
+    link = start();
+    CHECK_NUMBER(owner_do(&member, &rig, link, OPEN, "open"), PFC_VERDICT_NOT_PERMITTED);
+    CHECK_NUMBER(present(link, &member), PFC_VERDICT_DONE);
     rig.nor = kept;
   }
 }
