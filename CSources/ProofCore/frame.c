@@ -156,7 +156,8 @@ static enum pfc_frame_result take_later(struct pfc_reassembler *reassembler, con
 static int is_carried(uint8_t type) {
   return (type >= PFC_MESSAGE_ASK && type <= PFC_MESSAGE_STATUS) ||
          (PFC_SEALS_COMMANDS && type == PFC_MESSAGE_SEALED_DOWN) ||
-         (PFC_KEEPS_LOG && (type == PFC_MESSAGE_LOG_ASK || type == PFC_MESSAGE_LOG));
+         (PFC_KEEPS_LOG && (type == PFC_MESSAGE_LOG_ASK || type == PFC_MESSAGE_LOG)) ||
+         (PFC_GRANTS && type == PFC_MESSAGE_GRANT);
 }
 
 enum pfc_frame_result pfc_reassemble(struct pfc_reassembler *reassembler, const uint8_t *packet, size_t size) {

@@ -47,7 +47,7 @@ static int is_telling(uint8_t flags, uint8_t undone) {
 }
 
 static int event_is_known(uint8_t event) {
-  return (event >= PFC_LOG_COMMAND && event <= PFC_LOG_ORDER) || event == PFC_LOG_NOTE;
+  return (event >= PFC_LOG_COMMAND && event <= PFC_LOG_NOTE);
 }
 
 static int encode_content(uint8_t bytes[PFC_LOG_CONTENT_BYTES], const struct pfc_log_content *content) {

@@ -31,6 +31,8 @@ int pfc_message_fits(uint8_t type, size_t size) {
     case PFC_MESSAGE_LOG:
       return PFC_KEEPS_LOG && size >= PFC_LOG_BYTES(0) && size <= PFC_LOG_BYTES(PFC_LOG_ENTRIES_MAX) &&
              size <= PFC_MESSAGE_MAX && (size - PFC_LOG_BYTES(0)) % PFC_LOG_ENTRY_BYTES == 0;
+    case PFC_MESSAGE_GRANT:
+      return PFC_GRANTS && size == PFC_GRANT_BYTES;
     default:
       return 0;
   }

@@ -25,11 +25,11 @@ struct pfc_reason_row {
   uint8_t mender;  ///< enum pfc_mender
   char code[26];
   char condition[33];
-  char cause[119];
+  char cause[121];
   char step[95];
 };
 
-enum { PFC_REASON_ROWS = 445 };
+enum { PFC_REASON_ROWS = 452 };
 
 // Arrays of characters, not pointers: the table needs no relocation, and a linker drops it as a whole.
 static const struct pfc_reason_row pfc_reason_rows[PFC_REASON_ROWS] = {
@@ -565,6 +565,15 @@ static const struct pfc_reason_row pfc_reason_rows[PFC_REASON_ROWS] = {
     {PFC_MENDER_OPERATOR, "LINK-24", "sealing missing",
      "The hardware answers no sealed commands, and the app sends no others.",
      "Update the hardware's firmware, or let the app send commands in the clear."},
+    {PFC_MENDER_OPERATOR, "LINK-25", "delegation missing",
+     "The hardware takes no delegations.",
+     "Provision the hardware with grants, or update its firmware."},
+    {PFC_MENDER_USER, "LINK-26", "delegation refused",
+     "The hardware refuses the delegation.",
+     "Ask the owner for a new one; the code LOCK tells why."},
+    {PFC_MENDER_USER, "LINK-27", "token not held",
+     "The hardware does not hold the app's present token, and would refuse what the app lends.",
+     "Send the hardware a command, then lend."},
     {PFC_MENDER_ONLINE, "LOCK-1", "accepted",
      "The hardware gave this verdict in a place where it is none.",
      "Connect again; if it stays, update app and firmware."},
@@ -674,9 +683,22 @@ static const struct pfc_reason_row pfc_reason_rows[PFC_REASON_ROWS] = {
     {PFC_MENDER_DEVELOPER, "LOCK-19.3", "sealed demanded",
      "The token permits sealed commands only, and this one came in the clear.",
      "Update the app to a version that seals commands."},
+    {PFC_MENDER_USER, "LOCK-19.4", "grant spent",
+     "The loan of this class is used up, has ended, or was taken back; or this grant is older than one that the "
+     "hardware took.",
+     "Ask the owner for a new grant."},
+    {PFC_MENDER_USER, "LOCK-19.5", "owner cannot",
+     "The owner who lent this class could not send such a command now.",
+     "Ask the owner to open, or to fetch a new token."},
+    {PFC_MENDER_OPERATOR, "LOCK-19.9", "not delegable",
+     "The grant lends a class that the owner's token does not let it pass on.",
+     "Issue the owner a token that may delegate the class."},
+    {PFC_MENDER_ONLINE, "LOCK-22.1", "no member",
+     "No slot of the hardware holds the token that the grant names.",
+     "Present the token, and ask the owner for a grant that names it."},
     {PFC_MENDER_ONLINE, "LOCK-34.N", "days past",
-     "The days begun since the token's end.",
-     "Fetch a new token."},
+     "The days begun since the end of the token or the grant.",
+     "Fetch a new token, or ask the owner for a new grant."},
     {PFC_MENDER_OPERATOR, "LOCK-34.65535", "ahead",
      "The token or order was issued more than 400 days after the hardware's time.",
      "Sign epoch orders in steps of at most 400 days."},
@@ -684,7 +706,7 @@ static const struct pfc_reason_row pfc_reason_rows[PFC_REASON_ROWS] = {
      "A floor was raised above the token.",
      "Fetch a new token."},
     {PFC_MENDER_ONLINE, "LOCK-35.2", "older generation",
-     "The hardware has seen this generation of the app, or a newer one.",
+     "The hardware has seen this generation of the app, or a newer one; or a grant names another one.",
      "Present the newest stored token, or fetch a new one."},
     {PFC_MENDER_DEVELOPER, "LOCK-37.1", "other mode",
      "The token is of the other mode: development or production.",

@@ -71,6 +71,9 @@ void pfc_verifier_capabilities(const struct pfc_verifier *verifier, struct pfc_c
 #if PFC_KEEPS_LOG
   if (verifier->log != NULL) capabilities->features |= PFC_FEATURE_LOG;
 #endif
+#if PFC_GRANTS
+  if (verifier->grants.on) capabilities->features |= PFC_FEATURE_GRANTS;
+#endif
 #if PFC_SEALS_COMMANDS
   if (verifier->seal.on) capabilities->features |= PFC_FEATURE_SEALED;
 #endif
@@ -182,6 +185,12 @@ static uint8_t receive(struct pfc_verifier *verifier, struct pfc_session *sessio
 #endif
       pfc_receive_command(verifier, session, message, size, outcome);
       return PFC_VERDICT_NONE;
+#if PFC_GRANTS
+    case PFC_MESSAGE_GRANT:
+      if (!verifier->grants.on) break;
+      pfc_receive_grant(verifier, session, message, size, outcome);
+      return PFC_VERDICT_NONE;
+#endif
     case PFC_MESSAGE_RECALL:
       pfc_receive_recall(verifier, session, message, size, outcome);
       return PFC_VERDICT_NONE;

@@ -9,6 +9,7 @@
 #include "verifier_answer.h"
 #include "verifier_clock.h"
 #include "verifier_detail.h"
+#include "verifier_grant.h"
 #include "verifier_log.h"
 #include "verifier_receive.h"
 #include "verifier_review.h"
@@ -36,13 +37,6 @@ static const struct pfc_slot *holder_of(const struct pfc_ledger *ledger,
   return NULL;
 }
 
-/// Days begun since the end of a token. The seconds fit 32 bits first: a division of 64 bits is code of its own.
-static uint16_t days_past(uint64_t now, uint64_t end) {
-  uint64_t seconds = now - end;
-  uint32_t counted = seconds < UINT32_MAX ? (uint32_t)seconds : UINT32_MAX;
-  return (uint16_t)(counted / 86400 + 1);
-}
-
 static uint8_t tell(uint16_t *detail, uint16_t told, uint8_t verdict) {
   *detail = told;
   return verdict;
@@ -63,7 +57,7 @@ static uint8_t judge_token(const struct pfc_verifier *verifier, const struct pfc
     return tell(detail, PFC_TOLD(PFC_DETAIL_OLDER_GENERATION), PFC_VERDICT_SUPERSEDED);
   }
   if (token->not_after != 0 && now > token->not_after) {
-    return tell(detail, PFC_TOLD(days_past(now, token->not_after)), PFC_VERDICT_EXPIRED);
+    return tell(detail, PFC_TOLD(pfc_days_past(now, token->not_after)), PFC_VERDICT_EXPIRED);
   }
   if (*index >= 0 && ledger->slots[*index].state == PFC_SLOT_HELD && (token->policy & PFC_POLICY_UPCOMING) != 0) {
     return PFC_VERDICT_READY;
@@ -90,6 +84,8 @@ PFC_APART static uint8_t hold_token(struct pfc_verifier *verifier, int index, co
   result = pfc_log_token(verifier, token);
   if (result == PFC_OK) {
     result = pfc_verifier_raise(verifier, review, token->issued, 0, &changed);
+    // First: a cut between leaves an instance without what it was lent, never one with what another was.
+    if (result == PFC_OK) result = pfc_grant_clear(verifier, index);
     if (result == PFC_OK) result = pfc_ledger_put(ledger, index, &next);
     if (result != PFC_OK) pfc_log_withdraw(verifier);
   }

@@ -43,3 +43,12 @@ int pfc_verifier_raise(struct pfc_verifier *verifier, const volatile uint32_t *r
   }
   return result;
 }
+
+#if PFC_OPENS_TOKENS
+// The seconds fit 32 bits first: a division of 64 bits is code of its own.
+uint16_t pfc_days_past(uint64_t now, uint64_t end) {
+  uint64_t seconds = now - end;
+  uint32_t counted = seconds < UINT32_MAX ? (uint32_t)seconds : UINT32_MAX;
+  return (uint16_t)(counted / 86400 + 1);
+}
+#endif

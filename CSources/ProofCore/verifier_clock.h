@@ -24,4 +24,9 @@ uint64_t pfc_verifier_time(const struct pfc_verifier *verifier);
 PFC_MUST_USE int pfc_verifier_raise(struct pfc_verifier *verifier, const volatile uint32_t *review, uint64_t epoch,
                                     uint64_t floor, int *changed);
 
+#if PFC_OPENS_TOKENS
+/// Days begun since an end that has passed, as *expired* tells them.
+uint16_t pfc_days_past(uint64_t now, uint64_t end);
+#endif
+
 #endif

@@ -9,6 +9,7 @@
 #include "verifier_answer.h"
 #include "verifier_clock.h"
 #include "verifier_detail.h"
+#include "verifier_grant.h"
 #include "verifier_log.h"
 #include "verifier_receive.h"
 #include "verifier_review.h"
@@ -270,16 +271,22 @@ static uint8_t commit(struct pfc_verifier *verifier, int index, struct pfc_slot 
 }
 #endif
 
-/// Notes a command that both looks let in: in its slot, or with the candidate that replaces it.
+/// Whether an accepted command is of a class that the instance is lent.
+static int is_lent(const struct pfc_slot *judged, const struct pfc_command *command) {
+  return pfc_kind_is_integrity(command->kind) && (judged->integrity_classes & (1u << command->command_class)) == 0;
+}
+
+/// Notes a command that both looks let in, once a loan is charged: in its slot, or with the candidate that replaces it.
 static uint8_t store(struct pfc_verifier *verifier, struct pfc_session *session, int index,
                       const struct pfc_slot *judged, const struct pfc_command *command,
                       const uint8_t nonce[PFC_NONCE_BYTES], uint8_t verdict) {
+  if (is_lent(judged, command) && pfc_grant_charge(verifier, index) != PFC_OK) return PFC_VERDICT_FAULT;
 #if PFC_OPENS_TOKENS
   if (judged != &verifier->ledger.slots[index]) {
     return commit(verifier, index, &session->candidate, command, nonce, verdict);
   }
 #else
-  (void)session, (void)judged;
+  (void)session;
 #endif
   return note_accepted(verifier, index, command, nonce, verdict);
 }
@@ -306,7 +313,7 @@ static uint8_t judge_slot(const struct pfc_verifier *verifier, const struct pfc_
 }
 
 /// The first look: the verdict, or what would be it if nothing is found at the second.
-PFC_APART static uint8_t judge_command(const struct pfc_verifier *verifier, struct pfc_session *session,
+PFC_APART static uint8_t judge_command(const struct pfc_verifier *verifier, struct pfc_session *session, int index,
                                        const struct pfc_slot *slot, const struct pfc_command *command,
                                        const uint8_t nonce[PFC_NONCE_BYTES]) {
   uint16_t permitted = pfc_kind_is_integrity(command->kind) ? slot->integrity_classes : slot->device_classes;
@@ -328,6 +335,7 @@ PFC_APART static uint8_t judge_command(const struct pfc_verifier *verifier, stru
 #if PFC_RATCHETS
   if (has_other_kind(slot, command)) return PFC_VERDICT_NOT_PERMITTED;
 #endif
+  if (pfc_kind_is_integrity(command->kind)) permitted |= pfc_grant_lent(verifier, index);
   if ((permitted & (1u << command->command_class)) == 0) return PFC_VERDICT_NOT_PERMITTED;
 #if PFC_RATCHETS
   return judge_step(slot, command, nonce);
@@ -373,8 +381,10 @@ static uint8_t meet_command(const struct pfc_verifier *verifier, struct pfc_sess
 
 /// The detail of a verdict to a command whose device proof was judged. Nothing is told before that: a stranger who
 /// sends an instance id must not learn its limits.
-static uint16_t judged_detail(const struct pfc_slot *slot, const struct pfc_slot *judged,
+static uint16_t judged_detail(const struct pfc_verifier *verifier, int index, const struct pfc_slot *judged,
                               const struct pfc_command *command, uint8_t verdict) {
+  const struct pfc_slot *slot = &verifier->ledger.slots[index];
+  uint16_t lent;
   if (pfc_verdict_accepts(verdict)) return pfc_uses_detail(slot->uses);
   if (verdict == PFC_VERDICT_INTEGRITY_DIFFERS) return slot->attempts;
 #if PFC_RATCHETS
@@ -385,8 +395,11 @@ static uint16_t judged_detail(const struct pfc_slot *slot, const struct pfc_slot
   if (verdict == PFC_VERDICT_NOT_PERMITTED && has_other_kind(judged, command)) return kind_detail(judged);
 #endif
   if (verdict != PFC_VERDICT_NOT_PERMITTED) return 0;
-  return (judged->integrity_classes & (1u << command->command_class)) != 0 ? PFC_TOLD(PFC_DETAIL_INTEGRITY_DEMANDED)
-                                                                           : PFC_TOLD(PFC_DETAIL_CLASS_NOT_PERMITTED);
+  if ((judged->integrity_classes & (1u << command->command_class)) != 0) {
+    return PFC_TOLD(PFC_DETAIL_INTEGRITY_DEMANDED);
+  }
+  lent = pfc_grant_detail(verifier, index, command->command_class);
+  return lent != 0 ? PFC_TOLD(lent) : PFC_TOLD(PFC_DETAIL_CLASS_NOT_PERMITTED);
 }
 
 /// Writes the entry of a command that is refused, if its device proof is right. The refusal stands whatever flash says.
@@ -433,7 +446,7 @@ static void answer_met(struct pfc_verifier *verifier, struct pfc_session *sessio
     return;
   }
 #endif
-  verdict = judge_command(verifier, session, judged, command, nonce);
+  verdict = judge_command(verifier, session, index, judged, command, nonce);
   if (pfc_verdict_accepts(verdict)) {
     review = pfc_review_command(verifier, session, index, judged, message, size, verdict SEAL_ARGUMENT(seal));
     verdict = accept(verifier, session, index, judged, command, nonce, verdict, review);
@@ -449,7 +462,8 @@ static void answer_met(struct pfc_verifier *verifier, struct pfc_session *sessio
     answer_refused(outcome, verdict, 0, command->counter);
     return;
   }
-  pfc_answer_signed(outcome, judged, nonce, verdict, judged_detail(slot, judged, command, verdict), command->counter);
+  pfc_answer_signed(outcome, judged, nonce, verdict, judged_detail(verifier, index, judged, command, verdict),
+                    command->counter);
   if (pfc_verdict_accepts(verdict)) {
     // Ends the instance's older challenges on every link. The last accepted command is then the one with the highest
     // counter, and a recall that finds a lower one does not deny a command that was done.

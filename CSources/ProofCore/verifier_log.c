@@ -40,6 +40,16 @@ int pfc_log_order(struct pfc_verifier *verifier, const struct pfc_order *order) 
   return verifier->log != NULL ? write_event(verifier, &content, order->instance_id) : PFC_OK;
 }
 
+#if PFC_GRANTS
+int pfc_log_grant(struct pfc_verifier *verifier, const struct pfc_slot *member, int takes_back) {
+  struct pfc_log_content content = {.event = PFC_LOG_GRANT,
+                                    .verdict = PFC_VERDICT_DONE,
+                                    .kind = takes_back ? PFC_LOG_TAKES_BACK : PFC_LOG_LENDS,
+                                    .counter = (uint32_t)verifier->ledger.counter};
+  return verifier->log != NULL ? write_event(verifier, &content, member->instance_id) : PFC_OK;
+}
+#endif
+
 #endif
 
 void pfc_log_withdraw(struct pfc_verifier *verifier) {

@@ -18,6 +18,9 @@ PFC_MUST_USE int pfc_log_token(struct pfc_verifier *verifier, const struct pfc_t
 /// The same of an order that is about to change something.
 PFC_MUST_USE int pfc_log_order(struct pfc_verifier *verifier, const struct pfc_order *order);
 
+/// The same of a grant that is about to be taken, of or from the instance of this slot.
+PFC_MUST_USE int pfc_log_grant(struct pfc_verifier *verifier, const struct pfc_slot *member, int takes_back);
+
 /// The event of the entry written last did not happen.
 void pfc_log_withdraw(struct pfc_verifier *verifier);
 
@@ -40,6 +43,11 @@ static inline int pfc_log_token(struct pfc_verifier *verifier, const struct pfc_
 
 static inline int pfc_log_order(struct pfc_verifier *verifier, const struct pfc_order *order) {
   (void)verifier, (void)order;
+  return PFC_OK;
+}
+
+static inline int pfc_log_grant(struct pfc_verifier *verifier, const struct pfc_slot *member, int takes_back) {
+  (void)verifier, (void)member, (void)takes_back;
   return PFC_OK;
 }
 

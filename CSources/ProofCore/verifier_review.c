@@ -8,6 +8,7 @@
 // the other still refuses; Tests/Adversary/Faults walks both and counts.
 
 #include "crypto.h"
+#include "grant.h"
 #include "internal.h"
 #include "proof.h"
 #include "ratchet.h"
@@ -51,7 +52,16 @@ enum {
   STEP_TENANT = 0x02d8b9e7,
   TOKEN_STEPS = STEP_OPENED + STEP_SAME + STEP_TIME + STEP_TENANT,
   ORDER_STEPS = STEP_OPENED + STEP_SAME + STEP_TIME,
-  RECALL_STEPS = STEP_SLOT + STEP_DEVICE
+  RECALL_STEPS = STEP_SLOT + STEP_DEVICE,
+
+#if PFC_GRANTS
+  STEP_OWNER = 0x0a38d51b,
+  STEP_TAG = 0x0c5e1f84,
+  STEP_MEMBER = 0x03b7a96c,
+  STEP_SERIAL = 0x0589e6d2,
+  STEP_LOAN = 0x0f17b2a3,
+  GRANT_STEPS = STEP_SHAPE + STEP_OWNER + STEP_TAG + STEP_MEMBER + STEP_SERIAL + STEP_LOAN
+#endif
 };
 
 /// Volatile, so that every look is stored and read again: nothing of it lives in a register alone.
@@ -197,6 +207,23 @@ static uint32_t seal_difference(const struct pfc_verifier *verifier, const struc
 }
 #endif
 
+#if PFC_GRANTS
+/// The command classes that the instance of a slot is lent now.
+static uint32_t lent_classes(const struct pfc_verifier *verifier, int index) {
+  const struct pfc_grant_row *row = &verifier->grants.rows[index];
+  const struct pfc_slot *owner;
+  volatile uint32_t wrong;
+  // Guards the reads below.
+  if (row->owner == 0 || row->owner > PFC_SLOTS) return 0;
+  owner = &verifier->ledger.slots[row->owner - 1];
+  wrong = (uint32_t)(verifier->grants.on ^ 1u) | (uint32_t)(owner->state ^ PFC_SLOT_HELD) |
+          difference(owner->instance_id, row->owner_id, PFC_GRANT_PREFIX_BYTES) |
+          difference(verifier->ledger.slots[index].instance_id, row->member_id, PFC_GRANT_PREFIX_BYTES) |
+          is_out_of_bounds(verifier, owner) | (row->uses == 0) | (pfc_verifier_epoch(verifier) > row->end);
+  return ((uint32_t)(wrong != 0) - 1u) & row->classes & owner->delegable_classes & owner->integrity_classes;
+}
+#endif
+
 uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pfc_session *session, int index,
                             const struct pfc_slot *judged, const uint8_t *message, size_t size,
 #if PFC_SEALS_COMMANDS
@@ -248,6 +275,9 @@ uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pf
   classes = judged->device_classes;
   if (pfc_kind_is_integrity(command.kind)) {
     classes = judged->integrity_classes;
+#if PFC_GRANTS
+    classes |= lent_classes(verifier, index);
+#endif
     look(&review, STEP_INTEGRITY,
          proof_difference(command.integrity_proof, judged->secrets.integrity_key, nonce, judged->secrets.integrity));
   } else {
@@ -319,6 +349,67 @@ uint32_t pfc_review_order(const struct pfc_verifier *verifier, const uint8_t *me
   look(&review, STEP_SAME, difference(order, &again, sizeof again));
   look(&review, STEP_TIME, is_beyond_step(verifier, again.issued));
   return passed(&review, ORDER_STEPS);
+}
+
+#endif
+
+// GRANT ----------------------------------------------------------------------------------------------------------
+
+#if PFC_GRANTS
+
+/// 0 if the tag is right, in constant time.
+static uint32_t tag_difference(const struct pfc_slot *owner, const uint8_t *message) {
+  uint8_t expected[PFC_GRANT_TAG_BYTES];
+  const uint8_t *tag = message + PFC_GRANT_BYTES - PFC_GRANT_TAG_BYTES;
+  uint32_t wrong;
+  // Should it never be made, it differs from what was sent in every bit.
+  for (size_t i = 0; i < sizeof expected; i++) expected[i] = (uint8_t)~tag[i];
+  pfc_grant_tag(expected, message, &owner->secrets, owner->token_digest);
+  wrong = difference(expected, tag, sizeof expected);
+  pfc_wipe(expected, sizeof expected);
+  return wrong;
+}
+
+uint32_t pfc_review_grant(const struct pfc_verifier *verifier, int owner, int member, const uint8_t *message,
+                          size_t size) {
+  volatile struct review review = {0, 0};
+  struct pfc_grant grant;
+  const struct pfc_slot *from, *to;
+  const struct pfc_grant_row *row;
+  uint8_t digest[PFC_NONCE_BYTES] = {0};
+  uint32_t own, stands, back, last, again, unnamed;
+  // These checks guard every read below.
+  if (owner < 0 || owner >= PFC_SLOTS || member < 0 || member >= PFC_SLOTS) return ~PFC_REVIEW_PASSED;
+  if (pfc_grant_decode(&grant, message, size, verifier->hardware->id) != PFC_OK) return ~PFC_REVIEW_PASSED;
+  from = &verifier->ledger.slots[owner];
+  to = &verifier->ledger.slots[member];
+  row = &verifier->grants.rows[member];
+  back = (uint32_t)(grant.classes == 0);
+  pfc_grant_digest(digest, message);
+  look(&review, STEP_SHAPE, (uint32_t)(verifier->grants.on ^ 1u));
+  look(&review, STEP_OWNER,
+       (uint32_t)(from->state ^ PFC_SLOT_HELD) | difference(from->instance_id, grant.owner, PFC_ID_BYTES) |
+           (grant.generation ^ from->generation) | (pfc_slot_sum(from) ^ from->sum));
+  look(&review, STEP_TAG, tag_difference(from, message));
+  own = (uint32_t)(difference(row->member_id, to->instance_id, PFC_GRANT_PREFIX_BYTES) == 0);
+  stands = own & (uint32_t)(row->owner == owner + 1);
+  unnamed = (uint32_t)(difference(row->named, grant.member, PFC_GRANT_PREFIX_BYTES) != 0);
+  look(&review, STEP_MEMBER,
+       (uint32_t)(to->state ^ PFC_SLOT_HELD) |
+           ((uint32_t)(difference(to->token_digest, grant.member, PFC_TOKEN_DIGEST_BYTES) != 0) &
+            ~(back & stands & (unnamed ^ 1u))));
+  last = (0 - own) & row->serials[owner];
+  // Taken already: the row is this very grant, or nothing of this owner is left to take back.
+  again = (back & (~stands | (uint32_t)(row->uses == 0))) |
+          (~back & stands & (uint32_t)(grant.serial == last) &
+           (uint32_t)(difference(row->digest, digest, PFC_GRANT_PREFIX_BYTES) == 0));
+  again &= (uint32_t)(grant.serial <= last);
+  look(&review, STEP_SERIAL, (uint32_t)(grant.serial <= last) & ~again & 1u);
+  look(&review, STEP_LOAN,
+       (0 - (~(back | again) & 1u)) &
+           (is_out_of_bounds(verifier, from) | (uint32_t)(pfc_verifier_epoch(verifier) > grant.end) |
+            (grant.classes & ~((uint32_t)from->delegable_classes & from->integrity_classes))));
+  return passed(&review, GRANT_STEPS) ^ ((0 - (again & 1u)) & (PFC_REVIEW_PASSED ^ PFC_REVIEW_READY));
 }
 
 #endif

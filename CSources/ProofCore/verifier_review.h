@@ -35,6 +35,14 @@ PFC_APART PFC_MUST_USE
 uint32_t pfc_review_order(const struct pfc_verifier *verifier, const uint8_t *message, size_t size,
                           const struct pfc_order *order);
 
+#if PFC_GRANTS
+/// The same for a grant that is about to be taken, from the slot `owner` to the slot `member`. PFC_REVIEW_READY instead
+/// of PFC_REVIEW_PASSED if it was taken already.
+PFC_APART PFC_MUST_USE
+uint32_t pfc_review_grant(const struct pfc_verifier *verifier, int owner, int member, const uint8_t *message,
+                          size_t size);
+#endif
+
 /// The same for a recall that is about to be answered for the slot `index`.
 PFC_APART PFC_MUST_USE
 uint32_t pfc_review_recall(const struct pfc_verifier *verifier, int index,

@@ -116,14 +116,22 @@ int pfd_flash_write(const struct pfd_flash *flash, unsigned page, const uint8_t 
 
 // The ledger's ---------------------------------------------------------------------------------------------------
 
-static unsigned page_of(unsigned record, unsigned copy) { return PFD_FLASH_IDENTITY_PAGES + 2 * record + copy; }
+/// Loans stand behind the ledger, or where the port says. Without a place for them they are not asked for.
+static unsigned page_of(const struct pfd_flash *flash, unsigned record, unsigned copy) {
+#if PFC_GRANTS
+  if (record > PFC_SLOTS) return flash->grant_page + 2 * (record - PFC_SLOTS - 1) + copy;
+#else
+  (void)flash;
+#endif
+  return PFD_FLASH_IDENTITY_PAGES + 2 * record + copy;
+}
 
 static int storage_read(void *context, unsigned record, unsigned copy, uint8_t *bytes, size_t size) {
-  return pfd_flash_read(context, page_of(record, copy), bytes, size);
+  return pfd_flash_read(context, page_of(context, record, copy), bytes, size);
 }
 
 static int storage_write(void *context, unsigned record, unsigned copy, const uint8_t *bytes, size_t size) {
-  return pfd_flash_write(context, page_of(record, copy), bytes, size);
+  return pfd_flash_write(context, page_of(context, record, copy), bytes, size);
 }
 
 struct pfc_storage pfd_flash_storage(const struct pfd_flash *flash) {

@@ -48,9 +48,12 @@ static const struct characteristic characteristics[] = {
 #if PFD_ANSWERS_SEALED
     {PFD_HANDLE_SEALED_CHALLENGE, PFD_PROPERTY_READ, 0},
 #endif
+#if PFD_TAKES_GRANTS
+    {PFD_HANDLE_GRANT, WRITES, PFC_MESSAGE_GRANT},
+#endif
 };
 
-enum { COUNT = sizeof characteristics / sizeof characteristics[0] };
+enum { COUNT = sizeof characteristics / sizeof characteristics[0], FIRST_NUMBER = 2, GRANT_NUMBER = 13 };
 
 _Static_assert(2 + 7 * CHARACTERISTIC_ENTRY == PFD_DISCOVERY_MAX, "a response's length byte bounds nothing smaller");
 
@@ -59,6 +62,11 @@ void pfd_uuid(uint8_t uuid[PFD_UUID_BYTES], uint16_t number) {
                                                0x44, 0x4f, 0xda, 0x3e, 0x00, 0x00, 0x19, 0xdb};
   memcpy(uuid, base, sizeof base);
   put16(uuid + 12, number);
+}
+
+/// The number in the UUID of a characteristic. That of grants may stand behind a gap.
+static uint16_t number_of(unsigned index) {
+  return (uint16_t)(PFD_TAKES_GRANTS && index == COUNT - 1 ? GRANT_NUMBER : FIRST_NUMBER + index);
 }
 
 static const struct characteristic *find(uint16_t handle) {
@@ -100,7 +108,7 @@ static size_t put_characteristics(uint8_t *response, uint16_t first, uint16_t la
     put16(entry, declaration);
     entry[2] = each->properties;
     put16(entry + 3, each->handle);
-    pfd_uuid(entry + 5, (uint16_t)(2 + i));
+    pfd_uuid(entry + 5, number_of(i));
     size += CHARACTERISTIC_ENTRY;
   }
   response[0] = PFD_ATT_TYPE_RESPONSE;
@@ -129,7 +137,7 @@ static uint16_t type_of(uint16_t handle, uint8_t uuid[PFD_UUID_BYTES]) {
   if (handle == PFD_HANDLE_SERVICE) return TYPE_PRIMARY_SERVICE;
   if (handle == PFD_HANDLE_CHALLENGE_CCCD || handle == PFD_HANDLE_VERDICT_CCCD) return TYPE_CCCD;
   for (unsigned i = 0; i < COUNT; i++) {
-    if (characteristics[i].handle == handle) pfd_uuid(uuid, (uint16_t)(2 + i));
+    if (characteristics[i].handle == handle) pfd_uuid(uuid, number_of(i));
     if (characteristics[i].handle == handle) return 0;
   }
   return TYPE_CHARACTERISTIC;

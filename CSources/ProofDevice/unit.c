@@ -206,8 +206,13 @@ static void refer(struct pfd_event *event, const struct pfd_unit *unit, const ui
   memcpy(event->hardware, unit->verifier.hardware->id, sizeof event->hardware);
   // The counter of the challenge.
   memcpy(event->message, outcome->reply + (is_sealed ? 0 : 3), sizeof event->message);
-  if (event->a != PFC_MESSAGE_TOKEN || size != PFC_TOKEN_BYTES) return;
-  pfc_token_digest(digest, bytes);
+  if (event->a == PFC_MESSAGE_TOKEN && size == PFC_TOKEN_BYTES) {
+    pfc_token_digest(digest, bytes);
+  } else if (PFC_GRANTS && event->a == PFC_MESSAGE_GRANT && size == PFC_GRANT_BYTES) {
+    pfc_grant_digest(digest, bytes);
+  } else {
+    return;
+  }
   memcpy(event->message, digest, sizeof event->message);
 #else
   (void)event;
@@ -314,6 +319,12 @@ int pfd_unit_provision(const struct pfd_port *port, const struct pfc_hardware *h
   if (rekeyed) result = pfd_identity_save(hardware, &port->flash);
   // Otherwise the ledger: a new mode or a new issuer finds nothing of what the old one let in.
   if (result == PFC_OK) result = pfc_verifier_provision(hardware, &platform, epoch, floor, counter);
+#if PFC_GRANTS
+  // Loans behind the ledger: one that is cut off here is of an instance that holds no slot any more.
+  if (result == PFC_OK && port->flash.grant_page != 0) {
+    result = pfc_grants_format(&platform.storage, hardware->secret_key);
+  }
+#endif
   if (result == PFC_OK && !rekeyed) result = pfd_identity_save(hardware, &port->flash);
   return result;
 }
@@ -337,6 +348,9 @@ PFC_APART int pfd_unit_start(struct pfd_unit *unit, const struct pfd_port *port)
   platform = platform_of(port);
   result = pfd_identity_load(&unit->hardware, &unit->port->flash);
   if (result == PFC_OK) result = pfc_verifier_init(&unit->verifier, &unit->hardware, &platform);
+#if PFC_GRANTS
+  if (result == PFC_OK && port->flash.grant_page != 0) result = pfc_verifier_take_grants(&unit->verifier);
+#endif
 #if PFC_KEEPS_LOG
   unit->log_flash = pfd_flash_log(&port->flash);
   if (result == PFC_OK && unit->log_flash.pages != 0) {

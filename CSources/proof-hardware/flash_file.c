@@ -14,10 +14,15 @@
 #include "options.h"
 #include "system.h"
 
-enum {
-  FLASH_BYTES = (int)PFD_FLASH_PAGES * FLASH_PAGE_BYTES,
-  WITH_LOG_BYTES = FLASH_BYTES + FLASH_LOG_PAGES * FLASH_PAGE_BYTES
-};
+enum { SIZES = 4, WITH_LOG = 1, WITH_GRANTS = 2 };
+
+// The size tells what the file has.
+_Static_assert((int)FLASH_GRANT_PAGES != (int)FLASH_LOG_PAGES, "a log and loans have different sizes");
+
+static unsigned page_count(unsigned areas) {
+  return PFD_FLASH_PAGES + ((areas & WITH_LOG) != 0 ? FLASH_LOG_PAGES : 0) +
+         ((areas & WITH_GRANTS) != 0 ? FLASH_GRANT_PAGES : 0);
+}
 
 static bool whole(ssize_t count, size_t size) { return count >= 0 && (size_t)count == size; }
 
@@ -89,23 +94,34 @@ static int format(const struct flash_file *flash, unsigned from, unsigned to) {
   return fdatasync(flash->file);
 }
 
-static void set_log_pages(struct flash_file *flash, bool keeps) {
+static void set_areas(struct flash_file *flash, unsigned areas) {
   flash->port.log_page = PFD_FLASH_PAGES;
-  flash->port.log_pages = keeps ? FLASH_LOG_PAGES : 0;
+  flash->port.log_pages = (areas & WITH_LOG) != 0 ? FLASH_LOG_PAGES : 0;
+  flash->port.grant_page = (uint16_t)((areas & WITH_GRANTS) != 0 ? page_count(areas & WITH_LOG) : 0);
 }
 
-int flash_file_set_log(struct flash_file *flash, const struct options *options, bool keeps) {
-  if (ftruncate(flash->file, FLASH_BYTES) != 0 ||
-      (keeps && format(flash, PFD_FLASH_PAGES, PFD_FLASH_PAGES + FLASH_LOG_PAGES) != 0)) {
+int flash_file_set_areas(struct flash_file *flash, const struct options *options, bool log, bool begins, bool grants) {
+  unsigned areas = (log ? WITH_LOG : 0u) | (grants ? WITH_GRANTS : 0u);
+  bool keeps = log && !begins && flash->port.log_pages != 0;
+  unsigned kept = page_count(keeps ? WITH_LOG : 0);
+  if (ftruncate(flash->file, (off_t)kept * FLASH_PAGE_BYTES) != 0 || format(flash, kept, page_count(areas)) != 0) {
     return complain(options->flash, system_error());
   }
-  set_log_pages(flash, keeps);
+  set_areas(flash, areas);
   return GO_ON;
+}
+
+/// The areas of a file of this size; SIZES if it is none of this build.
+static unsigned areas_of(off_t size) {
+  unsigned areas = 0;
+  while (areas < SIZES && size != (off_t)page_count(areas) * FLASH_PAGE_BYTES) areas++;
+  return areas;
 }
 
 int flash_file_open(struct flash_file *flash, const struct options *options) {
   const char *path = options->flash;
   struct stat status;
+  unsigned areas = 0;
   memset(flash, 0, sizeof *flash);
   flash->file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (options->provision ? O_CREAT : 0), 0600);
   if (flash->file < 0 && errno == ENOENT) return complain(path, "no flash: provision it first (--provision)");
@@ -115,9 +131,8 @@ int flash_file_open(struct flash_file *flash, const struct options *options) {
   if (flock(flash->file, LOCK_EX | LOCK_NB) != 0) return complain(path, "another process is this hardware");
   flash->formatted = status.st_size == 0 && options->provision;
   if (flash->formatted && format(flash, 0, PFD_FLASH_PAGES) != 0) return complain(path, system_error());
-  if (status.st_size != 0 && status.st_size != FLASH_BYTES && status.st_size != WITH_LOG_BYTES) {
-    return complain(path, "not the flash of this build: it has another size");
-  }
+  if (status.st_size != 0) areas = areas_of(status.st_size);
+  if (areas == SIZES) return complain(path, "not the flash of this build: it has another size");
   if (status.st_size == 0 && !options->provision) return complain(path, "empty: provision it first (--provision)");
   flash->cut = options->cut;
   flash->cut_seed = options->cut_seed;
@@ -127,7 +142,7 @@ int flash_file_open(struct flash_file *flash, const struct options *options) {
                                    .read = flash_read,
                                    .erase = flash_erase,
                                    .program = flash_program};
-  set_log_pages(flash, status.st_size == WITH_LOG_BYTES);
+  set_areas(flash, areas);
   return GO_ON;
 }
 

@@ -12,7 +12,8 @@
 
 enum {
   FLASH_PAGE_BYTES = 4096,
-  FLASH_LOG_PAGES = 6  ///< Behind the others, where the hardware keeps a log: 381 entries or more
+  FLASH_LOG_PAGES = 6,  ///< Behind the others, where the hardware keeps a log: 381 entries or more
+  FLASH_GRANT_PAGES = (int)PFD_GRANT_PAGES  ///< Behind these, where the hardware takes grants
 };
 
 struct options;
@@ -31,8 +32,9 @@ struct flash_file {
 /// Opens the file and locks it: two pieces of hardware with one flash would be one that forgets. With `provision` a
 /// missing one is made, erased. GO_ON, or the status to end with.
 int flash_file_open(struct flash_file *flash, const struct options *options);
-/// Adds the pages of a log, erased, or takes them away: what stood there is gone. GO_ON, or the status to end with.
-int flash_file_set_log(struct flash_file *flash, const struct options *options, bool keeps);
+/// Sets which pages the file has behind the ledger's: those of a log, and those of loans. A log whose pages stay is
+/// kept, unless it `begins`; all other pages are erased. GO_ON, or the status to end with.
+int flash_file_set_areas(struct flash_file *flash, const struct options *options, bool log, bool begins, bool grants);
 void flash_file_close(struct flash_file *flash);
 
 #endif

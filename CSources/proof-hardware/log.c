@@ -130,7 +130,7 @@ static const char *verdict_name(uint8_t verdict) {
 static const char *message_name(uint8_t type) {
   static const char *const names[] = {"?",     "ask",   "challenge", "token", "command",
                                       "verdict", "order", "recall",    "status", "?",
-                                      "?",       "log"};
+                                      "?",       "log", "?",         "grant"};
   return names[type < sizeof names / sizeof names[0] ? type : 0];
 }
 
@@ -151,7 +151,7 @@ static const char *nth(uint64_t number) {
   return text;
 }
 
-/// The text that app and backend log for the same token, command or recall; otherwise nothing.
+/// The text that app and backend log for the same token, grant, command or recall; otherwise nothing.
 static const char *reference(const struct pfd_event *event) {
   static char text[40];
   char hardware[2 * sizeof event->hardware + 1], digest[2 * sizeof event->message + 1];
@@ -161,6 +161,7 @@ static const char *reference(const struct pfd_event *event) {
   for (size_t i = 0; i < sizeof event->message; i++) counter |= (uint32_t)event->message[i] << 8 * i;
   text[0] = 0;
   if (event->a == PFC_MESSAGE_TOKEN) (void)snprintf(text, sizeof text, ", ref=%s-t%s", hardware, digest);
+  if (event->a == PFC_MESSAGE_GRANT) (void)snprintf(text, sizeof text, ", ref=%s-g%s", hardware, digest);
   if (event->a == PFC_MESSAGE_COMMAND || event->a == PFC_MESSAGE_RECALL) {
     (void)snprintf(text, sizeof text, ", ref=%s-%" PRIu32, hardware, counter);
   }
@@ -171,10 +172,12 @@ static void log_judged(const struct pfd_event *event) {
   char id[2 * sizeof event->id + 1];
   // Challenges are frequent and decide nothing.
   enum log_level level = event->b == PFC_VERDICT_NONE ? LOG_DEBUG : LOG_INFO;
+  bool taken = event->a == PFC_MESSAGE_GRANT && event->b == PFC_VERDICT_DONE;
+  const char *verdict = taken ? "taken" : verdict_name(event->b);
   if (event->b == PFC_VERDICT_FAULT) level = LOG_ERROR;
   log_hex(id, event->id, sizeof event->id);
   log_line(level, "link %d: %s of %s: %s (%d), detail %d%s%s", event->link, message_name(event->a),
-           strcmp(id, "00000000") == 0 ? "anyone" : id, verdict_name(event->b), event->b, event->detail,
+           strcmp(id, "00000000") == 0 ? "anyone" : id, verdict, event->b, event->detail,
            reference(event), nth(event->number));
 }
 

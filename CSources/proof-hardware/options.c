@@ -24,7 +24,8 @@ static const char usage[] =
     "  mode production|development, issuer HEX (up to four), id HEX, allow-literal yes|no,\n"
     "  challenge-seconds N, epoch UNIX-SECONDS (now; 0: unknown), floor UNIX-SECONDS, counter N,\n"
     "  renew yes|no (another id and key), log yes|no (begin or end a log; yes needs factory-secret),\n"
-    "  log-number N (its first entry, 0); in FILE alone: secret-key HEX, factory-secret HEX|none.\n"
+    "  log-number N (its first entry, 0), grants yes|no (take what owners lend),\n"
+    "  in FILE alone: secret-key HEX, factory-secret HEX|none.\n"
     "  --version              prints the version and ends\n"
     "  --open-provision       take a FILE that others may read; it must hold no secret\n"
     "  What is not named stays what it was; at first, id and keys are drawn at random.\n";

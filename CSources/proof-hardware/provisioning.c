@@ -106,6 +106,10 @@ bool provisioning_set(struct provisioning *provisioning, const char *name, const
     field = GIVEN_LOG;
     right = strcmp(value, "yes") == 0 || strcmp(value, "no") == 0;
     provisioning->keeps_log = strcmp(value, "yes") == 0;
+  } else if (strcmp(name, "grants") == 0) {
+    field = GIVEN_GRANTS;
+    right = strcmp(value, "yes") == 0 || strcmp(value, "no") == 0;
+    provisioning->takes_grants = strcmp(value, "yes") == 0;
   } else if (strcmp(name, "log-number") == 0) {
     field = GIVEN_LOG_NUMBER;
     right = read_decimal(&provisioning->log_number, value, LOG_NUMBER_MAX) &&
@@ -226,6 +230,7 @@ void provisioning_merge(struct provisioning *under, const struct provisioning *o
   if (over->given & GIVEN_COUNTER) under->counter = over->counter;
   if (over->given & GIVEN_LOG) under->keeps_log = over->keeps_log;
   if (over->given & GIVEN_LOG_NUMBER) under->log_number = over->log_number;
+  if (over->given & GIVEN_GRANTS) under->takes_grants = over->takes_grants;
   if (over->given & GIVEN_ID) memcpy(to->id, from->id, sizeof to->id);
   if (over->given & GIVEN_SECRET_KEY) memcpy(to->secret_key, from->secret_key, sizeof to->secret_key);
   if (over->given & GIVEN_ISSUER) {
@@ -370,11 +375,21 @@ static int complete(struct provisioning *provisioning, const struct flash_file *
   return STATUS_USAGE;
 }
 
-static int print_public(const struct pfc_hardware *hardware, bool keeps_log) {
+/// Makes room for what is asked for; what is not named stays.
+static int set_areas(const struct provisioning *provisioning, const struct options *options, struct flash_file *flash) {
+  bool names_log = (provisioning->given & GIVEN_LOG) != 0, names_grants = (provisioning->given & GIVEN_GRANTS) != 0;
+  bool log = names_log ? provisioning->keeps_log : flash->port.log_pages != 0;
+  bool grants = names_grants ? provisioning->takes_grants : flash->port.grant_page != 0;
+  if (!names_log && !names_grants) return GO_ON;
+  return flash_file_set_areas(flash, options, log, names_log, grants);
+}
+
+static int print_public(const struct pfc_hardware *hardware, const struct pfd_flash *flash) {
   char id[2 * PFC_ID_BYTES + 1], key[2 * PFC_PUBLIC_KEY_BYTES + 1];
   unsigned features = PFC_FEATURE_TOKEN_2 | PFC_FEATURE_UPCOMING | (PFC_RATCHETS ? PFC_FEATURE_RATCHET : 0u);
   if (hardware->has_factory_secret) features |= PFC_FEATURE_FACTORY_SECRET;
-  if (keeps_log) features |= PFC_FEATURE_LOG;
+  if (flash->log_pages != 0) features |= PFC_FEATURE_LOG;
+  if (flash->grant_page != 0) features |= PFC_FEATURE_GRANTS;
   log_hex(id, hardware->id, PFC_ID_BYTES);
   log_hex(key, hardware->public_key, PFC_PUBLIC_KEY_BYTES);
   if (dprintf(STDOUT_FILENO, "mode = %s\nid = %s\npublic-key = %s\nfeatures = 0x%02x\n",
@@ -406,16 +421,14 @@ int provision(struct options *options, struct flash_file *flash) {
   }
   if (status == GO_ON) status = complete(provisioning, flash);
   if (status == GO_ON && flash->formatted) status = forget_state(options);
-  if (status == GO_ON && (provisioning->given & GIVEN_LOG) != 0) {
-    status = flash_file_set_log(flash, options, provisioning->keeps_log);
-  }
+  if (status == GO_ON) status = set_areas(provisioning, options, flash);
   port.flash = flash->port;
   if (status == GO_ON) {
     result = pfd_unit_provision(&port, &provisioning->hardware, provisioning->epoch, provisioning->floor,
                                 provisioning->counter);
     if (result == PFC_OK) result = provision_log(provisioning, &port);
     if (result == PFC_OK) {
-      status = print_public(&provisioning->hardware, port.flash.log_pages != 0);
+      status = print_public(&provisioning->hardware, &port.flash);
     } else {
       log_line(LOG_ERROR, "not provisioned: %s (%d)", log_result(result), result);
       status = STATUS_FAILED;

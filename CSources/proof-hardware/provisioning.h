@@ -23,7 +23,8 @@ enum provisioning_field {
   GIVEN_RENEW = 512,
   GIVEN_FACTORY_SECRET = 1024,
   GIVEN_LOG = 2048,
-  GIVEN_LOG_NUMBER = 4096
+  GIVEN_LOG_NUMBER = 4096,
+  GIVEN_GRANTS = 8192
 };
 
 struct provisioning {
@@ -37,6 +38,7 @@ struct provisioning {
   uint64_t counter;
   bool keeps_log;       ///< Begin a log, or end it
   uint64_t log_number;  ///< Its first entry
+  bool takes_grants;
 };
 
 /// Takes one field. False if there is none of this name, or the value is not one of its values.

@@ -148,6 +148,7 @@ package struct LinkModel<Peripheral: LinkPeripheral>: ~Copyable {
         actions += exchange.handle(.proved(result))
       case .check(let answer):
         actions += exchange.handle(.checked(.success(try? app.receipt(answer))))
+      case .checkDelegation: actions += exchange.handle(.checked(.success(nil)))
       case .remeasure: actions += exchange.handle(.remeasured(.success(false)))
       case .recallBefore: actions += exchange.handle(.recallBefore(.success(nil)))
       case .finish(let result): return result

@@ -12,11 +12,12 @@ extension GrantPermissions {
   ///   - uses: A number, `unlimited`, or nil for that.
   ///   - lifetime: Seconds, `endless`, or nil for 30 days.
   ///   - ratchet: `report`, `refuse`, or nil for none.
+  ///   - delegable: Numbers between commas, or nil for none.
   ///   - demandsSealing: Whether the hardware takes sealed commands only.
   /// - Throws: ``/ProofModel/ProofError/outOfRange(field:value:allowed:)``.
   package init(
     classes: String, deviceClasses: String?, attempts: String?, uses: String?, lifetime: String?,
-    ratchet: String? = nil, demandsSealing: Bool = false
+    ratchet: String? = nil, delegable: String? = nil, demandsSealing: Bool = false
   ) throws(ProofError) {
     self.init(
       try Self.classes(classes, "set of classes for an integrity match"),
@@ -40,6 +41,7 @@ extension GrantPermissions {
       self.ratchet = policy
     }
     self.demandsSealing = demandsSealing
+    delegableClasses = try Self.classes(delegable ?? "", "set of classes to delegate")
   }
 
   private static func classes(

@@ -22,6 +22,9 @@ public struct GrantPermissions: Sendable, Hashable {
   /// Whether the hardware takes sealed commands only from this app. The hardware's features must
   /// name sealed commands.
   public var demandsSealing: Bool
+  /// Classes that the app may lend to other apps of the same hardware, without a network, among the
+  /// integrity classes. The hardware's features must name grants.
+  public var delegableClasses: CommandClasses
 
   /// The longest life of an upcoming token, in seconds: 90 days. A withdrawn build's token ends by
   /// itself.
@@ -36,7 +39,7 @@ public struct GrantPermissions: Sendable, Hashable {
   public init(
     _ integrityClasses: CommandClasses, deviceClasses: CommandClasses = [], attempts: UInt16 = 5,
     uses: Uses = .unlimited, lifetime: UInt64? = 30 * 86_400, ratchet: RatchetPolicy? = nil,
-    demandsSealing: Bool = false
+    demandsSealing: Bool = false, delegableClasses: CommandClasses = []
   ) {
     self.integrityClasses = integrityClasses
     self.deviceClasses = deviceClasses
@@ -45,10 +48,11 @@ public struct GrantPermissions: Sendable, Hashable {
     self.lifetime = lifetime
     self.ratchet = ratchet
     self.demandsSealing = demandsSealing
+    self.delegableClasses = delegableClasses
   }
 
   /// Whether a token of version one cannot say this.
-  var needVersionTwo: Bool { ratchet != nil || demandsSealing }
+  var needVersionTwo: Bool { ratchet != nil || demandsSealing || !delegableClasses.isEmpty }
 
   /// Checks that hardware can do what these rights ask of it.
   func check(for hardware: RegisteredHardware) throws(BackendError) {
@@ -58,6 +62,15 @@ public struct GrantPermissions: Sendable, Hashable {
     }
     if demandsSealing, !features.contains(.sealedCommands) {
       throw Self.unnamed("sealed commands only", "yes", "sealed commands")
+    }
+    try checkDelegation(for: features)
+  }
+
+  /// As the features must name them.
+  private func checkDelegation(for features: HardwareFeatures) throws(BackendError) {
+    guard delegableClasses.isEmpty || features.contains(.grants) else {
+      throw Self.unnamed(
+        "set of classes to delegate", "0x" + String(delegableClasses.rawValue, radix: 16), "grants")
     }
   }
 
@@ -145,7 +158,8 @@ public struct MeasurementTokenIssuer: Sendable {
         notAfter: permissions.lifetime(of: app).map { now + $0 },
         secrets: app.secrets(for: id, form: form), version: isTwo ? .two : .one, base: app.base,
         isUpcoming: app.isUpcoming, ratchet: permissions.ratchet,
-        demandsSealing: permissions.demandsSealing)
+        demandsSealing: permissions.demandsSealing,
+        delegableClasses: permissions.delegableClasses)
       return try grant.sealed(to: hardware.identity, with: factory, signedBy: key)
     }
     // Note it once the token is sure to exist, and before it is handed out.

@@ -145,6 +145,42 @@ public struct Prover<Collector: EvidenceCollector>: Sendable {
     }
   }
 
+  /// Lends command classes to another app, or takes them back.
+  ///
+  /// - Parameters:
+  ///   - loan: What is lent.
+  ///   - lender: This app at the hardware.
+  ///   - form: The form of the token that the hardware holds.
+  /// - Returns: The delegation. A changed app throws no error: the hardware refuses what it makes.
+  /// - Throws: ``/ProofModel/ProofError/configForOtherKey(config:key:)`` if the SDK was updated since
+  ///   the baseline, and the errors of collecting evidence.
+  public func delegate(
+    _ loan: Delegation.Loan, from lender: Delegation.Lender, form: TokenForm = .diversified
+  ) throws(ProofError) -> Delegation {
+    try config.check(key)
+    return try collector.guarding { () throws(ProofError) in
+      try Delegation(loan, from: lender, with: secrets(for: lender.hardware, form: form)) {
+        tag throws(ProofError) in try collector.release(&tag, after: nil)
+      }
+    }
+  }
+
+  /// Checks the hardware's answer to a delegation that lends to this app, or that this app took back.
+  ///
+  /// - Parameters:
+  ///   - answer: The answer that came over the link.
+  ///   - delegation: The delegation that was sent.
+  ///   - hardware: The hardware that was asked.
+  ///   - form: The form of the token that the hardware holds.
+  /// - Returns: The authenticated verdict.
+  /// - Throws: As ``/ProofModel/Delegation/receipt(of:with:)``, and the errors of collecting evidence.
+  public func receipt(
+    of answer: Answer, to delegation: Delegation, for hardware: HardwareID,
+    form: TokenForm = .diversified
+  ) throws(ProofError) -> Receipt {
+    try delegation.receipt(of: answer, with: secrets(for: hardware, form: form))
+  }
+
   /// Reads everything again, whatever the policy, and compares.
   ///
   /// - Parameters:

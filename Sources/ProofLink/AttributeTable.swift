@@ -44,6 +44,8 @@ package struct AttributeTable: Sendable, Hashable {
   static let logNumber: UInt16 = 11
   /// The characteristic that gives challenges for sealed commands. Looked for in the same way.
   static let sealedChallengeNumber: UInt16 = 12
+  /// The characteristic to which delegations are written. Looked for in the same way.
+  static let delegationNumber: UInt16 = 13
 
   /// `db19NNNN-3eda-4f44-b2cd-07db92324554`, as it stands on the wire.
   static func uuid(_ number: UInt16) -> [UInt8] {

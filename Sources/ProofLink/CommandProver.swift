@@ -100,6 +100,31 @@ public protocol CommandProver: Sendable {
   func recall(
     of command: OpenCommand, from instance: InstanceID, to hardware: HardwareID, form: TokenForm
   ) throws(ProofError) -> Recall
+
+  /// Lends command classes to another app, or takes them back. The default implementation refuses.
+  ///
+  /// - Parameters:
+  ///   - loan: What is lent.
+  ///   - lender: This app at the hardware.
+  ///   - form: The form of the token that the hardware holds.
+  /// - Returns: The delegation.
+  /// - Throws: If the app cannot be measured.
+  func delegate(
+    _ loan: Delegation.Loan, from lender: Delegation.Lender, form: TokenForm
+  ) throws(ProofError) -> Delegation
+
+  /// Checks the hardware's answer to a delegation. The default implementation refuses.
+  ///
+  /// - Parameters:
+  ///   - answer: The answer that came over the link.
+  ///   - delegation: The delegation that was sent.
+  ///   - hardware: The hardware that was asked.
+  ///   - form: The form of the token that the hardware holds.
+  /// - Returns: The authenticated verdict.
+  /// - Throws: If the answer does not authenticate, or the app cannot be measured.
+  func receipt(
+    of answer: Answer, to delegation: Delegation, for hardware: HardwareID, form: TokenForm
+  ) throws(ProofError) -> Receipt
 }
 
 extension CommandProver {
@@ -122,6 +147,20 @@ extension CommandProver {
     stepping ratchet: Ratchet?
   ) throws(ProofError) -> ProvedCommand {
     throw .outOfRange(field: "sealed challenge", value: "one", allowed: "none by this prover")
+  }
+
+  /// Lends nothing.
+  public func delegate(
+    _ loan: Delegation.Loan, from lender: Delegation.Lender, form: TokenForm
+  ) throws(ProofError) -> Delegation {
+    throw .outOfRange(field: "delegation", value: "one", allowed: "none by this prover")
+  }
+
+  /// Reads no receipt.
+  public func receipt(
+    of answer: Answer, to delegation: Delegation, for hardware: HardwareID, form: TokenForm
+  ) throws(ProofError) -> Receipt {
+    throw .outOfRange(field: "delegation", value: "one", allowed: "none by this prover")
   }
 
   /// Tells of no change, so that no command is sent again.

@@ -211,6 +211,8 @@ extension HardwareConnection {
           actions += proved(for: .sealed(challenge), in: &exchange, by: prove)
         case .check(let answer):
           actions += exchange.handle(.checked(check(answer)))
+        case .checkDelegation(let answer, let delegation):
+          actions += exchange.handle(.checked(check(answer, to: delegation)))
         case .remeasure(let command):
           let result = Result { () throws(LinkError) in try remeasure(command) }
           actions += exchange.handle(.remeasured(result))
@@ -399,6 +401,23 @@ extension HardwareConnection {
     } catch {
       return error.isOfAnswer ? .success(nil) : .failure(.notMeasured(error))
     }
+  }
+
+  /// The receipt for a delegation, under this pair or the one before.
+  private func check(
+    _ answer: Answer, to delegation: Delegation
+  ) -> Result<Receipt?, LinkError> {
+    var pairs: [ConnectionKeeper.Pair] = [(hardware, prover)]
+    if let before { pairs.append(before) }
+    for (hardware, prover) in pairs {
+      do throws(ProofError) {
+        return .success(
+          try prover.receipt(of: answer, to: delegation, for: hardware.id, form: hardware.form))
+      } catch {
+        if !error.isOfAnswer { return .failure(.notMeasured(error)) }
+      }
+    }
+    return .success(nil)
   }
 
   private func remeasure(_ command: ProvedCommand) throws(LinkError) -> Bool {

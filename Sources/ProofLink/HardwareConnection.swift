@@ -149,6 +149,11 @@ public actor HardwareConnection {
     before = found.before
   }
 
+  /// The pair that the app fits, without taking it; and the present one if that is another.
+  func newestPair() -> (chosen: ConnectionKeeper.Pair, before: ConnectionKeeper.Pair?) {
+    keeper?.fitting() ?? ((hardware, prover), before)
+  }
+
   /// Has the next report tell of the copy in the memory.
   func noteCopy() { keeper?.noteCopy() }
 

@@ -64,6 +64,13 @@ public struct LinkError: ProofFailure {
     public static let logNotPermitted = Reason(.logNotPermitted)
     /// The hardware answers no sealed commands, and the app sends no others. Nothing was sent.
     public static let sealingMissing = Reason(.sealingMissing)
+    /// The hardware takes no delegations.
+    public static let delegationMissing = Reason(.delegationMissing)
+    /// The hardware refuses the delegation.
+    public static let delegationRefused = Reason(.delegationRefused)
+    /// The hardware does not hold the app's present token yet, and would refuse what it lends. Nothing
+    /// was made.
+    public static let tokenNotHeld = Reason(.tokenNotHeld)
   }
 
   /// The cause.
@@ -162,6 +169,17 @@ public struct LinkError: ProofFailure {
 }
 
 extension LinkError {
+  /// The hardware refused a delegation. Such a refusal has no receipt.
+  package static func refusedDelegation(
+    _ verdict: Verdict, _ detail: RefusalDetail?
+  ) -> LinkError {
+    switch verdict {
+    case .deviceDiffers, .notPermitted, .expired, .superseded, .unknownInstance, .notForMe:
+      LinkError(.delegationRefused, verdict: verdict, detail: detail)
+    default: refused(verdict, detail, isAuthenticated: false)
+    }
+  }
+
   /// `LOCK-` and the numbers of the hardware's verdict and detail, such as `LOCK-18.2`; or `LINK-` and the
   /// number of the reason.
   public var code: String {
@@ -170,7 +188,9 @@ extension LinkError {
 
   /// The party that can remove the cause.
   public var whoCanMend: Mender {
-    let listed = if let verdict { verdict.mender } else { reason.number.mender }
+    // Some verdicts blame the member's own measurement, which is another one here.
+    let isLoan = reason == .delegationRefused
+    let listed = if let verdict, !isLoan { verdict.mender } else { reason.number.mender }
     return detail?.mender ?? listed ?? measurement?.whoCanMend ?? wait.map(Mender.wait) ?? .retry
   }
 
@@ -180,7 +200,8 @@ extension LinkError {
       let speaker =
         isAuthenticated ? "The hardware" : "The hardware, or another sender on the link,"
       let caution = commandMayBeDone ? " The command may have been done nevertheless." : ""
-      return "\(speaker) answered “\(verdict)” (\(code)).\(caution) \(verdict.advice(to: .command))"
+      let advice = verdict.advice(to: reason == .delegationRefused ? .delegation : .command)
+      return "\(speaker) answered “\(verdict)” (\(code)).\(caution) \(advice)"
     }
     return switch reason.number {
     case .busy: "The hardware is busy. Try again in \(wait?.components.seconds ?? 1) seconds."
@@ -204,6 +225,11 @@ extension LinkError {
     case .sealingMissing:
       "The hardware answers no sealed commands, or another sender on the link hides that it does. No "
         + "command was sent."
+    case .delegationMissing:
+      "The hardware takes no delegations, or another sender on the link hides that it does."
+    case .tokenNotHeld:
+      "The hardware does not hold this app's token yet, and would refuse what it lends. Send it a "
+        + "command, then lend."
     default:
       earlier == .unknown
         ? "The hardware cannot tell whether an earlier command was done. Look before you send this one."

@@ -41,6 +41,8 @@ package struct LinkExchange: ~Copyable {
     case proveSealed(SealedChallenge)
     /// Checks the hardware's answer to the token. An event answers.
     case check(Answer)
+    /// The same of its answer to a delegation.
+    case checkDelegation(Answer, Delegation)
     /// Reads everything again, and compares with what proved this command. An event answers.
     case remeasure(ProvedCommand)
     /// Asks about the open command under the pair before this one. An event answers.
@@ -95,6 +97,11 @@ package struct LinkExchange: ~Copyable {
     /// Looks for the characteristic of challenges for sealed commands.
     case findingSeal(ClosedRange<UInt16>)
     case askingForLog
+    /// Looks for the characteristic of delegations.
+    case findingLoans(ClosedRange<UInt16>)
+    case delegating
+    /// An answer to the delegation is being checked.
+    case checkingLoan
     case ended
   }
 
@@ -125,7 +132,7 @@ package struct LinkExchange: ~Copyable {
   /// The detail of that answer.
   var hintDetail: RefusalDetail?
   /// The message of this call that the hardware answered last, or has not answered yet.
-  private var reference: Reference?
+  var reference: Reference?
   /// Whether the token was presented because a recall was not understood.
   var isDoubted = false
   /// Whether the app was measured again after a refusal, which happens once.
@@ -163,6 +170,12 @@ package struct LinkExchange: ~Copyable {
   package internal(set) var sealHandle: UInt16
   /// Timeouts of the search for it.
   var sealTimeoutCount = 0
+  /// The handle at which delegations are written.
+  var loanHandle: UInt16 = 0
+  /// Timeouts of the search for it.
+  var loanTimeoutCount = 0
+  /// Whether the token was presented because the hardware did not know the delegation's.
+  var isLoanDoubted = false
   private var actions: [Action] = []
 
   /// Whether the hardware has said, with a receipt, that it holds the token.
@@ -184,7 +197,7 @@ package struct LinkExchange: ~Copyable {
     switch request.task {
     case .command(let open): earlier = open
     case .settle(let open): earlier = open
-    case .connect, .present, .status, .reply, .order, .log: earlier = nil
+    case .connect, .present, .status, .reply, .order, .log, .delegation: earlier = nil
     }
   }
 
@@ -201,7 +214,7 @@ package struct LinkExchange: ~Copyable {
   package var asksAboutCommands: Bool {
     switch request.task {
     case .command, .settle: true
-    case .connect, .present, .status, .reply, .order, .log: false
+    case .connect, .present, .status, .reply, .order, .log, .delegation: false
     }
   }
 
@@ -324,7 +337,7 @@ package struct LinkExchange: ~Copyable {
     case .presenting where misreadsReceipts():
       // The hardware took the token, and this device has another key than the measured one.
       fail(.refused(.deviceDiffers, isAuthenticated: false))
-    case .presenting, .checking, .recalling, .ordering, .reading:
+    case .presenting, .checking, .recalling, .ordering, .reading, .delegating, .checkingLoan:
       // The handle may also be wrong: changed since, or damaged at discovery. Writes there are ignored,
       // and reads have another length. Tables are stored for good, so discard a doubtful one.
       doubtTable()
@@ -332,6 +345,7 @@ package struct LinkExchange: ~Copyable {
       hangUp()
     case .findingLog, .askingForLog: logTimedOut()
     case .findingSeal(let range): sealTimedOut(in: range)
+    case .findingLoans(let range): loansTimedOut(in: range)
     case .proving, .remeasuring, .askingBefore, .ended:
       break
     }
@@ -395,6 +409,8 @@ package struct LinkExchange: ~Copyable {
       enter(.ordering)
       tell(order.message, at: .order)
     case .log: findLog()
+    case .delegation(_, .member) where !isHeld && !isCandidate: present()
+    case .delegation: findLoans()
     }
   }
 
@@ -494,8 +510,9 @@ package struct LinkExchange: ~Copyable {
       }
     case .findingLog(let range): foundLog(pdu, in: range)
     case .findingSeal(let range): foundSeal(pdu, in: range)
+    case .findingLoans(let range): foundLoans(pdu, in: range)
     case .down, .presenting, .checking, .proving, .remeasuring, .askingBefore, .commanding,
-      .recalling, .ordering, .askingForLog, .ended:
+      .recalling, .ordering, .askingForLog, .delegating, .checkingLoan, .ended:
       // A repetition of an earlier response, or nothing we asked for.
       break
     }

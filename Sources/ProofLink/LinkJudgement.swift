@@ -11,13 +11,15 @@ extension LinkExchange {
     case .recalling: recalled(answer)
     case .ordering: ordered(answer)
     case .askingForLog: refusedLog(answer)
+    case .delegating: delegated(answer)
     case .down, .opening, .reading, .checking, .proving, .remeasuring, .askingBefore, .findingLog,
-      .findingSeal, .ended:
+      .findingSeal, .findingLoans, .checkingLoan, .ended:
       break
     }
   }
 
   mutating func checked(_ result: Result<Receipt?, LinkError>) {
+    if case .checkingLoan = phase { return checkedLoan(result) }
     guard case .checking(let answer) = phase else { return }
     switch result {
     case .failure(let error): fail(error)

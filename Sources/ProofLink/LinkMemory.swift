@@ -37,6 +37,8 @@ package struct LinkMemory: Sendable, Hashable {
   /// Whether the hardware told that another copy of the app has sent commands, and the service was
   /// not told yet.
   package var hasSeenCopy = false
+  /// The highest number of a delegation that this app has made; 0 before the first.
+  package var lastSerial: UInt32 = 0
 
   /// Remembers nothing.
   package init() {}
@@ -47,7 +49,9 @@ extension LinkMemory {
   /// The length of a memory without a ratchet, in bytes: version 1.
   package static var byteCount: Int { Offset.check + Digest.byteCount }
   /// The length of a memory with one: version 2.
-  package static var byteCountMax: Int { Offset.checkTwo + Digest.byteCount }
+  package static var byteCountTwo: Int { Offset.checkTwo + Digest.byteCount }
+  /// The length of a memory of an app that has lent: version 3.
+  package static var byteCountMax: Int { Offset.checkThree + Digest.byteCount }
 
   private static let label = Array("pkl1.link-memory".utf8)
   private static let magic = Array("PKLM".utf8)
@@ -67,6 +71,18 @@ extension LinkMemory {
     static let fork = 116
     static let lastAccepted = 132
     static let checkTwo = 140
+    // Version 3 goes on.
+    static let serial = 140
+    static let serialEnd = 144
+    static let checkThree = 148
+
+    static func check(of version: UInt8) -> Int {
+      switch version {
+      case 1: check
+      case 2: checkTwo
+      default: checkThree
+      }
+    }
   }
 
   private struct Flags: OptionSet {
@@ -83,9 +99,9 @@ extension LinkMemory {
 
   /// The bytes to store.
   package var bytes: [UInt8] {
-    let isTwo = ratchet != nil || hasSeenCopy
-    let head = Self.magic + [isTwo ? 2 : 1]
-    let end = isTwo ? Offset.checkTwo : Offset.check
+    let version: UInt8 = lastSerial > 0 ? 3 : ratchet != nil || hasSeenCopy ? 2 : 1
+    let head = Self.magic + [version]
+    let end = Offset.check(of: version)
     var bytes = head + [UInt8](repeating: 0, count: end - head.count)
     var flags = Flags()
     if let heldToken {
@@ -107,6 +123,10 @@ extension LinkMemory {
     if hasSeenCopy { flags.insert(.hasSeenCopy) }
     if let ratchet { put(ratchet, into: &bytes, &flags) }
     bytes[Offset.flags] = flags.rawValue
+    if version == 3 {
+      bytes.replaceSubrange(
+        Offset.serial..<Offset.serialEnd, with: lastSerial.littleEndianBytes)
+    }
     return bytes + Digest(hashing: Self.label + bytes).bytes
   }
 
@@ -145,11 +165,12 @@ extension LinkMemory {
   ///   an empty memory: the hardware is asked about no earlier command.
   package init(_ bytes: [UInt8]) throws(ProofError) {
     let damaged = ProofError.malformed("link memory", byteCount: bytes.count)
-    let isTwo = bytes.count == Self.byteCountMax
-    guard isTwo || bytes.count == Self.byteCount,
-      bytes.starts(with: Self.magic + [isTwo ? 2 : 1])
+    guard
+      let version = [Self.byteCount: 1, Self.byteCountTwo: 2, Self.byteCountMax: 3][bytes.count]
+        as UInt8?, bytes.starts(with: Self.magic + [version])
     else { throw damaged }
-    let end = isTwo ? Offset.checkTwo : Offset.check
+    let isTwo = version > 1
+    let end = Offset.check(of: version)
     let check = Digest(hashing: Self.label + bytes[..<end]).bytes
     let flags = Flags(rawValue: bytes[Offset.flags])
     guard bytes[end...].elementsEqual(check),
@@ -158,6 +179,12 @@ extension LinkMemory {
     if isTwo {
       hasSeenCopy = flags.contains(.hasSeenCopy)
       ratchet = try Self.ratchet(bytes, flags)
+    }
+    if version == 3 {
+      lastSerial = UInt32(littleEndianBytes: bytes[Offset.serial..<Offset.serialEnd])
+      guard lastSerial > 0, bytes[Offset.serialEnd..<end].allSatisfy({ $0 == 0 }) else {
+        throw damaged
+      }
     }
     if flags.contains(.heldToken) {
       heldToken = try TokenDigest(Array(bytes[Offset.heldToken..<Offset.nonce]))

@@ -15,6 +15,8 @@ package enum LinkTask: Sendable {
   case status
   case reply
   case order(SignedOrder)
+  /// A delegation, brought to the hardware by this app.
+  case delegation(Delegation, LoanParty)
   /// The hardware's log from this entry on, under this nonce.
   case log(from: UInt64, HardwareLogNonce)
 }
@@ -28,6 +30,18 @@ package enum LinkOutcome: Sendable, Hashable {
   case reply([UInt8])
   case orderDone
   case log([HardwareLogPart])
+  /// The receipt is nil where it is another app's.
+  case delegated(Receipt?)
+}
+
+/// The app that brings a delegation.
+package enum LoanParty: Sendable, Hashable {
+  /// The app that may read the hardware's receipt.
+  case reader
+  /// The same, whose token the delegation names. The hardware must hold it first.
+  case member
+  /// Another app.
+  case courier
 }
 
 /// A link that is up: MTU exchanged, attributes known, verdicts subscribed to.

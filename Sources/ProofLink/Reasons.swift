@@ -30,6 +30,9 @@ extension LinkError.Reason {
     case logMissing = 22
     case logNotPermitted = 23
     case sealingMissing = 24
+    case delegationMissing = 25
+    case delegationRefused = 26
+    case tokenNotHeld = 27
 
     /// The party that can remove the cause; nil if the error itself says it.
     var mender: Mender? {
@@ -58,6 +61,9 @@ extension LinkError.Reason {
       case .logMissing: .operator
       case .logNotPermitted: .developer
       case .sealingMissing: .operator
+      case .delegationMissing: .operator
+      case .delegationRefused: .user
+      case .tokenNotHeld: .user
       }
     }
   }

@@ -61,6 +61,10 @@ extension RefusalDetail {
     case (19, 1): self = .classNotPermitted
     case (19, 2): self = .integrityDemanded
     case (19, 3): self = .sealedDemanded
+    case (19, 4): self = .grantSpent
+    case (19, 5): self = .ownerCannot
+    case (19, 9): self = .notDelegable
+    case (22, 1): self = .noMember
     case (34, 65535): self = .ahead
     case (35, 1): self = .belowFloor
     case (35, 2): self = .olderGeneration
@@ -94,6 +98,10 @@ extension RefusalDetail {
     case .classNotPermitted: (19, 1)
     case .integrityDemanded: (19, 2)
     case .sealedDemanded: (19, 3)
+    case .grantSpent: (19, 4)
+    case .ownerCannot: (19, 5)
+    case .notDelegable: (19, 9)
+    case .noMember: (22, 1)
     case .daysPast(let value): (34, value)
     case .ahead: (34, 65535)
     case .belowFloor: (35, 1)
@@ -125,6 +133,10 @@ extension RefusalDetail {
     case .classNotPermitted: .operator
     case .integrityDemanded: .online
     case .sealedDemanded: .developer
+    case .grantSpent: .user
+    case .ownerCannot: .user
+    case .notDelegable: .operator
+    case .noMember: .online
     case .daysPast: .online
     case .ahead: .operator
     case .belowFloor: .online

@@ -46,6 +46,7 @@ struct UnlockOptions: Sendable {
     Option("--uses", "N|unlimited", help: "commands allowed; unlimited if missing"),
     Option("--lifetime", "SECONDS|endless", help: "30 days if missing"),
     Option("--ratchet", "report|refuse", help: "what the lock does with copies; none if missing"),
+    Option("--delegable-classes", "N,…", help: "classes the app may lend; none if missing"),
     Option("--sealed-only", help: "the lock takes sealed commands only"),
   ]
 
@@ -84,6 +85,7 @@ struct UnlockOptions: Sendable {
       classes: options.needed("--classes"), deviceClasses: options.value("--device-classes"),
       attempts: options.value("--attempts"), uses: options.value("--uses"),
       lifetime: options.value("--lifetime"), ratchet: options.value("--ratchet"),
+      delegable: options.value("--delegable-classes"),
       demandsSealing: options.has("--sealed-only"))
     rules.audience = options.value("--audience")
   }

@@ -182,6 +182,7 @@ extension LogReading {
       value["class"] = number(UInt64(entry.commandClass))
       value["kind"] = number(UInt64(entry.kind))
     case .order: value["type"] = number(UInt64(entry.kind))
+    case .grant: value["takesBack"] = .bool(entry.kind == 2)
     case .token, .note: break
     }
     return .object(value)
@@ -255,6 +256,7 @@ extension LogReading {
     case .command: return "class \(entry.commandClass), kind \(entry.kind): \(verdict)"
     case .token: return verdict
     case .order: return "type \(entry.kind): \(verdict)"
+    case .grant: return "\(entry.kind == 2 ? "takes back" : "lends"): \(verdict)"
     case .note: return entry.note.map { words(of: $0) } ?? ""
     }
   }

@@ -56,6 +56,7 @@ enum MeasurementTokenVerbs {
       Option("--uses", "N|unlimited", help: "commands allowed; unlimited if missing"),
       Option("--lifetime", "SECONDS|endless", help: "30 days if missing"),
       Option("--ratchet", "report|refuse", help: "what the lock does with copies; none if missing"),
+      Option("--delegable-classes", "N,…", help: "classes the app may lend; none if missing"),
       Option("--sealed-only", help: "the lock takes sealed commands only"),
       Option("--literal", help: "puts the app's own keys into the token"),
       Option("--factory-key", "FILE", help: "opens factory secrets, for hardware that has one"),
@@ -67,6 +68,7 @@ enum MeasurementTokenVerbs {
       classes: invocation.needed("--classes"), deviceClasses: invocation.value("--device-classes"),
       attempts: invocation.value("--attempts"), uses: invocation.value("--uses"),
       lifetime: invocation.value("--lifetime"), ratchet: invocation.value("--ratchet"),
+      delegable: invocation.value("--delegable-classes"),
       demandsSealing: invocation.has("--sealed-only"))
     var rules = TokenVerifier.Rules()
     rules.audience = invocation.value("--audience")

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from blocks import Block, read
-from judging import compact_keys, compact_subject, parse_records, request_of, sealed_facts
-from proofspec import compact, curves, gate, gate_token, log, sealed
+from judging import compact_keys, compact_subject, own_secrets, parse_records, request_of, sealed_facts
+from proofspec import compact, curves, gate, gate_token, grant, log, sealed
 from proofspec.baseline import make_config
 from proofspec.basics import Refused
 from proofspec.config import Source, decode_config
@@ -297,6 +297,22 @@ def made_sealed_command(b: Block) -> None:
     equal("answer", answer, b.bytes("answer"))
 
 
+def made_grant(b: Block) -> None:
+    """A grant, and the answer to it."""
+    own, of, raw, hint = own_secrets(b), b.bytes("token_digest"), b.bytes("grant"), b.bytes("hint")
+    names = (hint, b.bytes("owner"), b.bytes("member"))
+    numbers = (b.int(name) for name in ("generation", "serial", "classes", "uses", "end"))
+    made = grant.Grant(*names, *numbers)
+    equal("grant", grant.create(made, own, of), raw)
+    equal("read", grant.read(raw, hint), made)
+    equal("digest", grant.digest(raw), b.bytes("digest"))
+    answer = parse_answer(b.bytes("answer"))
+    told = (answer.verdict, answer.detail, answer.counter)
+    equal("verdict", (Verdict.ORDER_DONE, 0 if made.takes_back else made.uses, 0), told)
+    key = own.device_key if made.takes_back else b.bytes("member_dpk")
+    equal("receipt", receipt(key, grant.digest(raw), *told), answer.receipt)
+
+
 CHECKS = {
     "made_config": made_config,
     "made_measurement": made_measurement,
@@ -314,6 +330,7 @@ CHECKS = {
     "made_log": made_log,
     "made_log_store": made_log_store,
     "made_sealed_command": made_sealed_command,
+    "made_grant": made_grant,
 }
 
 

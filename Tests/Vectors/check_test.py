@@ -11,9 +11,10 @@ from pathlib import Path
 from blocks import Block, case, put_records, read, write
 from check import CHECKS, failure
 from generators import gates, logs, world
+from generators import grants as grant_cases
 from generators import sealed as sealed_cases
 from generators.world import BACKEND, DOOR, SAFE, START, Place, stuff
-from proofspec import curves, log, sealed
+from proofspec import curves, grant, log, sealed
 from proofspec.frame import fragments
 from proofspec.keys import Secrets
 from proofspec.measurement import measure
@@ -101,7 +102,19 @@ def producer() -> list[Block]:
         *of_gates(),
         *of_logs(),
         of_sealed(),
+        of_grant(),
     ]
+
+
+def of_grant() -> Block:
+    made, own, of = grant_cases.loan(), grant_cases.OWNER.at(DOOR), token_digest(grant_cases.OWNER_TOKEN)
+    raw, key = grant.create(made, own, of), grant_cases.MEMBER.at(DOOR).device_key
+    proved = receipt(key, grant.digest(raw), Verdict.ORDER_DONE, 2, 0)
+    block = grant_cases.put_grant(case("made_grant", "a grant and its answer"), made)
+    # The message carries four bytes of the id.
+    block.lines = [(name, value) for name, value in block.lines if name != "hardware_id"]
+    block.put_all(hint=made.hint, grant=raw, digest=grant.digest(raw), member_dpk=key)
+    return block.put("answer", Answer(Verdict.ORDER_DONE, 2, 0, proved).encoded())
 
 
 def of_sealed() -> Block:

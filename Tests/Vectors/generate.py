@@ -13,10 +13,12 @@ from generators import (
     attacks,
     carried,
     gates,
+    grants,
     hostile_compact,
     hostile_config,
     hostile_frame,
     hostile_gate,
+    hostile_grants,
     hostile_log,
     hostile_order,
     hostile_own,
@@ -32,6 +34,7 @@ from generators import (
     salts,
     scripts_command,
     scripts_corners,
+    scripts_grants,
     scripts_ratchet,
     scripts_sealed,
     scripts_recall,
@@ -43,6 +46,7 @@ from generators import (
 )
 from generators.example import example
 from generators.gate_example import example as gate_example
+from generators.grant_example import example as grant_example
 from generators.hostile import to_json
 from generators.log_example import example as log_example
 from generators.sealed_example import example as sealed_example
@@ -51,7 +55,7 @@ HERE = Path(__file__).resolve().parent
 SPEC = HERE.parents[1] / "docs" / "SPEC.md"
 # Where each example stands in the page.
 EXAMPLES = {"example": example, "gate-example": gate_example, "log-example": log_example,
-            "sealed-example": sealed_example}
+            "sealed-example": sealed_example, "grant-example": grant_example}
 
 
 
@@ -72,6 +76,7 @@ PLAIN = {
     "record": ("Stored records, section 12.", carried.records),
     "log": ("The hardware's log, section 17.", logs.logs),
     "sealed": ("Sealed commands, section 18.", sealed.cases),
+    "grant": ("Grants and the records of loans, sections 19 and 12.", grants.cases),
     "gate": ("Gates: keys, accounts, beacons, tokens, section 15.", gates.keys),
     "request": ("Digests of requests, section 15.", gates.requests),
     "compact": ("Compact tokens of requests and events, section 15.", gates.compacts),
@@ -91,6 +96,7 @@ HOSTILE = {
     "frame": ("Packets of every kind.", hostile_frame.frames),
     "log": ("Entries, stored heads and keys, and LOGs that are refused.", hostile_log.cases),
     "sealed": ("Sealed commands and answers that are refused.", hostile_sealed.cases),
+    "grant": ("Grants and records of loans that are refused.", hostile_grants.cases),
     "gate": ("Gate tokens and beacons that are refused.", hostile_gate.gates),
     "request": ("Requests in another spelling.", hostile_compact.requests),
     "compact": ("Compact tokens that are refused.", hostile_compact.compacts),
@@ -101,7 +107,7 @@ HOSTILE = {
 
 def scripts() -> Iterator[Block]:
     for module in (scripts_command, scripts_token, scripts_recall, scripts_time, scripts_corners,
-                   scripts_upcoming, scripts_version, scripts_ratchet, scripts_sealed):
+                   scripts_upcoming, scripts_version, scripts_ratchet, scripts_sealed, scripts_grants):
         for script in module.scripts():
             yield script.block
 
@@ -110,7 +116,7 @@ def files() -> dict[str, str]:
     """Every file of this folder that is generated, by name."""
     attacks.check_arithmetic()
     made = {f"{noun}.txt": write(title, blocks()) for noun, (title, blocks) in PLAIN.items()}
-    made["verifier.txt"] = write("Dialogues with one piece of hardware, sections 10 and 18.", scripts())
+    made["verifier.txt"] = write("Dialogues with one piece of hardware, sections 10, 18 and 19.", scripts())
     for noun, (title, blocks) in HOSTILE.items():
         cases = list(blocks())
         made[f"hostile_{noun}.txt"] = write(title, cases)

@@ -3,18 +3,20 @@
 """Runs one hostile case, as its block says, through the Python implementation."""
 
 from blocks import Block
-from proofspec import challenge, compact, curves, gate, gate_token, log, sealed, work
+from proofspec import challenge, compact, curves, gate, gate_token, grant, log, sealed, work
 from proofspec.basics import Refused
 from proofspec.config import decode_config
 from proofspec.curves import hardware_public
 from proofspec.evidence import Record
 from proofspec.frame import COMPLETE, Receiver
+from proofspec.keys import Secrets
 from proofspec.measurement import measure
 from proofspec.message import parse, parse_recall
 from proofspec.order import open_order
 from proofspec.own import Own
 from proofspec.proof import Occasion, check_digest, escort, proof, recall_tag, receipt
 from proofspec.request import Request
+from proofspec.stored import decode_loan
 from proofspec.token import open_token
 
 VALID = "none"
@@ -64,6 +66,19 @@ def sealed_facts(block: Block) -> sealed.Facts:
     return sealed.Facts(
         *(block.bytes(name) for name in names), lock_key, block.bytes("challenge"), block.int("counter")
     )
+
+
+def own_secrets(block: Block) -> Secrets:
+    return Secrets(*(block.bytes(name) for name in ("k", "im", "dpk", "dm")))
+
+
+def _open_grant(block: Block) -> None:
+    grant.read(block.bytes("grant"), block.bytes("hardware_id"))
+    grant.check(block.bytes("grant"), own_secrets(block), block.bytes("token_digest"))
+
+
+def _read_loan(block: Block) -> None:
+    decode_loan(block.bytes("bytes"))
 
 
 def _open_sealed_command(block: Block) -> None:
@@ -284,6 +299,8 @@ _JUDGES = {
     "read_log_message": _read_log_message,
     "open_sealed_command": _open_sealed_command,
     "open_sealed_down": _open_sealed_down,
+    "open_grant": _open_grant,
+    "read_loan": _read_loan,
     "check_puzzles": _check_puzzles,
     "check_pairings": _check_pairings,
 }

@@ -39,6 +39,8 @@ class Player:
                 self.hardware.disconnect()
             elif name == "restart":
                 self.hardware.restart()
+            elif name == "grants":
+                self.hardware.take_grants()
             elif name == "prepare":
                 self.hardware.prepare(bytes.fromhex(value))
             elif name == "send":

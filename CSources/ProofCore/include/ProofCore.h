@@ -20,6 +20,8 @@
 #include "measurement.h"
 #include "proof.h"
 #include "ratchet.h"
+#include "grant.h"
+#include "grant_record.h"
 #include "hardware.h"
 #include "token.h"
 #include "order.h"

@@ -46,13 +46,17 @@ void pfc_log_store_key(uint8_t key[32], const uint8_t hardware_secret_key[PFC_SE
 
 // Entries --------------------------------------------------------------------------------------------------------
 
-/// Events. The numbers are stored and never reused. 4 is reserved for grants.
+/// Events. The numbers are stored and never reused.
 enum pfc_log_event {
   PFC_LOG_COMMAND = 1,  ///< A COMMAND whose device proof is right. The verdict tells what became of it.
   PFC_LOG_TOKEN = 2,    ///< A TOKEN that an issuer signed.
   PFC_LOG_ORDER = 3,    ///< An ORDER that an issuer signed. `kind` is its type.
+  PFC_LOG_GRANT = 4,    ///< A GRANT that an owner made. `kind` is enum pfc_log_grant_kind, `who` the member.
   PFC_LOG_NOTE = 5      ///< Tells what happened without a proof since the entry before: starts, refusals, cut writes.
 };
+
+/// Kinds of a grant's entry.
+enum pfc_log_grant_kind { PFC_LOG_LENDS = 1, PFC_LOG_TAKES_BACK = 2 };
 
 /// Bits of `flags`. Bits that this version does not know are *too new*.
 enum pfc_log_flag {

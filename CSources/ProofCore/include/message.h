@@ -33,7 +33,8 @@ enum pfc_message_type {
   // 9 is reserved.
   PFC_MESSAGE_SEALED_DOWN = 10,  ///< hardware → app, 35 (sealed.h)
   PFC_MESSAGE_LOG_ASK = 11,   ///< app → hardware, 24
-  PFC_MESSAGE_LOG = 12        ///< hardware → app, 48 and 32 for each entry
+  PFC_MESSAGE_LOG = 12,       ///< hardware → app, 48 and 32 for each entry
+  PFC_MESSAGE_GRANT = 13      ///< app → hardware, 96 (grant.h)
 };
 
 /// 1 if a message of this type may have this many bytes.
@@ -52,7 +53,8 @@ enum pfc_verdict {
   PFC_VERDICT_ACCEPTED = 1,            ///< Integrity matched; do the command.
   PFC_VERDICT_ACCEPTED_DEVICE = 2,     ///< Device matched, reduced rights; do the command.
   PFC_VERDICT_HELD = 3,                ///< The token is held: it opens, and its instance may send commands.
-  PFC_VERDICT_DONE = 4,                ///< The order is carried out, or was already.
+  PFC_VERDICT_DONE = 4,                ///< The order or grant is carried out, or was already. detail to a GRANT: uses
+                                       ///< left.
   PFC_VERDICT_NOT_EXECUTED = 5,        ///< Answer to a recall: that command was not accepted and never will be.
   PFC_VERDICT_ACCEPTED_COPY = 6,       ///< As 1, and another copy of the app sent commands: the ratchet differs.
   PFC_VERDICT_ACCEPTED_DEVICE_COPY = 7,  ///< As 2, and another copy of the app sent commands.
@@ -94,6 +96,12 @@ enum pfc_detail {
   PFC_DETAIL_CLASS_NOT_PERMITTED = 1,  ///< The token permits the class for no match.
   PFC_DETAIL_INTEGRITY_DEMANDED = 2,   ///< The token permits the class for an integrity match only.
   PFC_DETAIL_SEALED_DEMANDED = 3,  ///< The token permits sealed commands only: send kind 5 or 6.
+  PFC_DETAIL_GRANT_SPENT = 4,  ///< The loan of the class is used up, ended or taken back. To a GRANT: the hardware took
+                               ///< this serial from the owner for this member, or a later one.
+  PFC_DETAIL_OWNER_CANNOT = 5,   ///< The owner could not send such a command now.
+  PFC_DETAIL_NOT_DELEGABLE = 9,  ///< To a GRANT: the owner may not lend all of its classes. 6 to 8: ratchet.h
+  // PFC_VERDICT_UNKNOWN, to a GRANT
+  PFC_DETAIL_NO_MEMBER = 1,  ///< No slot holds the token that the grant names: present it first.
   // PFC_VERDICT_EXPIRED, to a TOKEN or an ORDER; other values are days begun since the token's end
   PFC_DETAIL_AHEAD = 65535,  ///< `issued` is beyond the step (docs/SPEC.md, section 10).
   // PFC_VERDICT_SUPERSEDED
@@ -237,17 +245,17 @@ PFC_MUST_USE int pfc_status_decode(struct pfc_status *status, const uint8_t *mes
 
 // CAPABILITIES ---------------------------------------------------------------------------------------------------
 
-/// Features of hardware beyond version 1. The bits stand in characteristic 000A and are never reused. Bit 4 is
-/// reserved for grants.
+/// Features of hardware beyond version 1. The bits stand in characteristic 000A and are never reused.
 enum pfc_feature {
   PFC_FEATURE_TOKEN_2 = 1u << 0,         ///< It takes tokens of version 2.
   PFC_FEATURE_RATCHET = 1u << 1,         ///< It takes tokens with a ratchet.
   PFC_FEATURE_SEALED = 1u << 2,          ///< It answers sealed commands (SPEC.md, section 18).
   PFC_FEATURE_LOG = 1u << 3,             ///< It keeps a log (SPEC.md, section 17).
+  PFC_FEATURE_GRANTS = 1u << 4,          ///< It takes grants (SPEC.md, section 19).
   PFC_FEATURE_FACTORY_SECRET = 1u << 5,  ///< It takes tokens of suite 2, and no others.
   PFC_FEATURE_UPCOMING = 1u << 6,        ///< It takes tokens with PFC_POLICY_UPCOMING as candidates.
   PFC_FEATURES = PFC_FEATURE_TOKEN_2 | PFC_FEATURE_RATCHET | PFC_FEATURE_SEALED | PFC_FEATURE_LOG |
-                 PFC_FEATURE_FACTORY_SECRET | PFC_FEATURE_UPCOMING
+                 PFC_FEATURE_GRANTS | PFC_FEATURE_FACTORY_SECRET | PFC_FEATURE_UPCOMING
 };
 
 /// Value of the characteristic 000A (docs/LINK.md), which hardware of version 1 has not. Public facts, not

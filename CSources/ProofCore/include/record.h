@@ -27,7 +27,8 @@ extern "C" {
 /// A record's bytes in storage: head, a payload of this size, tag.
 #define PFC_RECORD_BYTES(size) (PFC_RECORD_HEAD_BYTES + (size) + PFC_RECORD_TAG_BYTES)
 
-/// The firmware's storage. `record` counts from 0 to PFC_SLOTS, `copy` is 0 or 1, `size` never exceeds
+/// The firmware's storage. `record` counts from 0 to PFC_SLOTS, and to 2 PFC_SLOTS where the hardware takes grants;
+/// `copy` is 0 or 1, `size` never exceeds
 /// PFC_RECORD_BYTES_MAX and is always the same for one record; a slot's records of version 1 were 12 bytes shorter, and
 /// reading one gives any bytes behind it. Each (record, copy) is an area of its own: a write that
 /// is cut short may leave anything in its own area and nothing anywhere else.

@@ -39,7 +39,7 @@ struct pfc_slot {
   uint16_t integrity_classes;
   uint16_t device_classes;
 #if PFC_OPENS_TOKENS
-  uint16_t delegable_classes;  ///< Stored only; no rule uses it in this version
+  uint16_t delegable_classes;  ///< Those that a grant may lend (grant.h)
 #endif
   uint16_t attempts;
   uint32_t uses;

@@ -33,8 +33,8 @@ struct pfc_token {
   uint8_t form;                ///< enum pfc_form
   uint16_t integrity_classes;  ///< Command classes an integrity match permits, one bit each; at least one
   uint16_t device_classes;     ///< Those a device-only match permits; a subset of `integrity_classes`
-  uint16_t delegable_classes;  ///< Those its owner may pass on, once hardware knows how; a subset of
-                               ///< `integrity_classes`; 0 in version 1
+  uint16_t delegable_classes;  ///< Those its owner may lend by grants; a subset of `integrity_classes`; 0 in
+                               ///< version 1
   uint16_t attempts;           ///< Integrity failures allowed; 1 or more
   uint32_t uses;               ///< Accepted commands allowed; 1 or more, or PFC_USES_UNLIMITED
   uint32_t generation;         ///< Generation of the configuration; 1 to PFC_GENERATION_ALL - 1

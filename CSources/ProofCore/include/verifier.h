@@ -9,6 +9,7 @@
 ///     pfc_verifier_provision(...)            once, in the factory
 ///     pfc_verifier_init(...)                 at each start
 ///     pfc_verifier_keep_log(...)             then, on hardware that keeps a log
+///     pfc_verifier_take_grants(...)          then, on hardware that takes grants
 ///     pfc_verifier_prepare(...)              then and while idle, on hardware that answers sealed commands
 ///     pfc_session_init(&session)             at each connection
 ///     pfc_verifier_receive(...)              for each message; do `outcome.command` if the outcome says so
@@ -29,6 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "grant_record.h"
 #include "hardware.h"
 #include "ledger.h"
 #include "logbook_ring.h"
@@ -83,6 +85,9 @@ struct pfc_verifier {
 #if PFC_SEALS_COMMANDS
   struct pfc_seal_key seal;
   uint8_t opened[PFC_SEALED_PLAIN_MAX];  ///< Content of the last sealed command; wiped with the next message
+#endif
+#if PFC_GRANTS
+  struct pfc_grants grants;
 #endif
   uint64_t swept_from;             ///< The highest of these when a floor last freed slots: new instances start here.
   struct pfc_ledger ledger;
@@ -164,6 +169,13 @@ PFC_MUST_USE int pfc_verifier_init(struct pfc_verifier *verifier, const struct p
 /// failure the hardware refuses everything: hardware that is to keep a log opens nothing without one.
 PFC_MUST_USE int pfc_verifier_keep_log(struct pfc_verifier *verifier, struct pfc_log_ring *ring,
                                        const struct pfc_log_flash *flash);
+#endif
+
+#if PFC_GRANTS
+/// Loads the loans, and takes grants from then on (docs/SPEC.md, section 19), before the first message. Call it at
+/// every start once it was called: firmware that stops must format the records (`pfc_grants_format`). Answers as
+/// `pfc_grants_load`; PFC_E_ARGUMENT if the verifier has not started. On failure the hardware refuses everything.
+PFC_MUST_USE int pfc_verifier_take_grants(struct pfc_verifier *verifier);
 #endif
 
 #if PFC_SEALS_COMMANDS

@@ -39,6 +39,15 @@
 #error "PFC_SEALS_COMMANDS needs PFC_OPENS_TOKENS and PFC_RATCHETS"
 #endif
 
+#ifndef PFC_GRANTS
+/// 0: grants (section 19) and the verifier's functions for them are not there. 1: the verifier takes them where the
+/// firmware says so, with `pfc_verifier_take_grants`.
+#define PFC_GRANTS PFC_OPENS_TOKENS
+#endif
+#if PFC_GRANTS && !PFC_OPENS_TOKENS
+#error "PFC_GRANTS needs PFC_OPENS_TOKENS"
+#endif
+
 #ifndef PFC_TELLS_DETAILS
 /// 0: the detail of a refusal is 0 in every VERDICT, but for attempts left and seconds to wait. For hardware without
 /// room for more.
@@ -207,6 +216,13 @@
 /// The longest reply of the verifier.
 #define PFC_REPLY_MAX (PFC_SEALS_COMMANDS ? PFC_SEALED_CHALLENGE_BYTES : PFC_VERDICT_MESSAGE_BYTES)
 
+// Grants (section 19) ----------------------------------------------------------------------------------------------
+
+#define PFC_GRANT_MAGIC "PD"
+#define PFC_GRANT_TAG_BYTES 32
+#define PFC_GRANT_BYTES (64 + PFC_GRANT_TAG_BYTES)  ///< 128 characters of base64url
+#define PFC_GRANT_USES_MAX 65534u
+
 // Gates: tokens, compact tokens, beacons (section 15) -------------------------------------------------------------
 
 #define PFC_GATE_TOKEN_MAGIC "PG"
@@ -310,6 +326,8 @@
 #define PFC_LABEL_SEAL_DOWN "pfc2.chan-down.."
 #define PFC_LABEL_SEAL_STEP "pfc2.chan-step.."
 #define PFC_LABEL_SEAL_NONCE "pfc2.nonce......"
+#define PFC_LABEL_GRANT_KEY "pfc2.grant-key.."
+#define PFC_LABEL_GRANT_ID "pfc2.grant-id..."
 
 #define PFC_LABEL_GATE_KEY "pfc1.gate-key..."
 #define PFC_LABEL_GATE_IM "pfc1.gate-im...."

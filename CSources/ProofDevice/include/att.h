@@ -32,6 +32,11 @@
 #define PFD_ANSWERS_SEALED (PFC_SEALS_COMMANDS && PFD_CARRIES_LOG)
 #endif
 
+#ifndef PFD_TAKES_GRANTS
+/// 1: the characteristic 000D is there, to which apps write grants. Its handle follows those before it.
+#define PFD_TAKES_GRANTS (PFC_GRANTS && PFD_TELLS_CAPABILITIES)
+#endif
+
 enum pfd_att_opcode {
   PFD_ATT_ERROR = 0x01,            ///< request opcode 1 ‖ handle 2 ‖ code 1
   PFD_ATT_MTU_REQUEST = 0x02,      ///< MTU 2

@@ -12,6 +12,7 @@
 ///
 ///     page 0, 1               identity, two copies (identity.h)
 ///     page 2 + 2r + c         copy c of record r
+///     where the port says     copy c of the record that tells what slot s was lent: 2s + c pages behind there
 ///     where the port says     the log, as logbook_ring.h lays it out, where the hardware keeps one
 
 #ifndef PFD_FLASH_H
@@ -31,6 +32,7 @@ extern "C" {
 #define PFD_PAGE_BYTES_MIN 256u
 #define PFD_FLASH_IDENTITY_PAGES 2u
 #define PFD_FLASH_PAGES (PFD_FLASH_IDENTITY_PAGES + 2u * (1u + PFC_SLOTS))
+#define PFD_GRANT_PAGES (2u * PFC_SLOTS)
 
 /// Flash functions that the port provides. Offsets count from the start of the area set aside, which holds
 /// PFD_FLASH_PAGES pages. Each function answers 0, or anything else if it failed.
@@ -46,6 +48,9 @@ struct pfd_flash {
   uint16_t log_pages;         ///< Pages of the log, 0 or at least PFC_LOG_PAGES_MIN: 0 if the hardware keeps none
   uint16_t log_page;          ///< The first of them, PFD_FLASH_PAGES or behind
   uint8_t log_programs_once;  ///< As `programs_once` of struct pfc_log_flash
+#endif
+#if PFC_GRANTS
+  uint16_t grant_page;  ///< The first of PFD_GRANT_PAGES, PFD_FLASH_PAGES or behind; 0 if the hardware takes no grants
 #endif
 };
 
@@ -64,7 +69,7 @@ PFC_MUST_USE int pfd_flash_write(const struct pfd_flash *flash, unsigned page, c
 struct pfc_log_flash pfd_flash_log(const struct pfd_flash *flash);
 #endif
 
-/// The ledger's storage in this flash. `flash` is borrowed.
+/// The storage of ledger and loans in this flash. `flash` is borrowed.
 struct pfc_storage pfd_flash_storage(const struct pfd_flash *flash);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The attributes: one service, up to eleven characteristics, fixed handles (docs/LINK.md, section 3).
+/// The attributes: one service, up to twelve characteristics, fixed handles (docs/LINK.md, section 3).
 
 #ifndef PFD_GATT_H
 #define PFD_GATT_H
@@ -30,10 +30,12 @@ enum pfd_handle {
   PFD_HANDLE_CAPABILITIES = 0x0015,
   PFD_HANDLE_LOG = 0x0017,
   PFD_HANDLE_SEALED_CHALLENGE = 0x0019,
-  PFD_HANDLE_LAST = PFD_ANSWERS_SEALED       ? PFD_HANDLE_SEALED_CHALLENGE
-                    : PFD_CARRIES_LOG        ? PFD_HANDLE_LOG
-                    : PFD_TELLS_CAPABILITIES ? PFD_HANDLE_CAPABILITIES
-                                             : PFD_HANDLE_REPLY
+  PFD_HANDLE_BEFORE_GRANT = PFD_ANSWERS_SEALED       ? PFD_HANDLE_SEALED_CHALLENGE
+                            : PFD_CARRIES_LOG        ? PFD_HANDLE_LOG
+                            : PFD_TELLS_CAPABILITIES ? PFD_HANDLE_CAPABILITIES
+                                                     : PFD_HANDLE_REPLY,
+  PFD_HANDLE_GRANT = PFD_HANDLE_BEFORE_GRANT + 2,  ///< 0x001B where all others are there
+  PFD_HANDLE_LAST = PFD_TAKES_GRANTS ? PFD_HANDLE_GRANT : PFD_HANDLE_BEFORE_GRANT
 };
 
 enum pfd_property {
@@ -46,7 +48,7 @@ enum pfd_property {
 #define PFD_UUID_BYTES 16
 #define PFD_DISCOVERY_MAX 149  ///< The longest answer to a discovery: seven characteristics.
 
-/// The 128-bit UUID `db19NNNN-3eda-4f44-b2cd-07db92324554`, little-endian as on the wire. 1 is the service, 2 to 12
+/// The 128-bit UUID `db19NNNN-3eda-4f44-b2cd-07db92324554`, little-endian as on the wire. 1 is the service, 2 to 13
 /// are the characteristics in the order of their handles.
 void pfd_uuid(uint8_t uuid[PFD_UUID_BYTES], uint16_t number);
 

@@ -82,8 +82,8 @@ struct pfd_unit {
   uint8_t replies[PFD_LINKS][PFD_REPLY_BYTES];
 };
 
-/// Writes identity and an empty ledger. `epoch`, `floor` and `counter` as `pfc_verifier_provision`. Also what recovers
-/// hardware whose flash was damaged.
+/// Writes identity and an empty ledger, and where the port has pages for them, empty records of loans. `epoch`, `floor`
+/// and `counter` as `pfc_verifier_provision`. Also what recovers hardware whose flash was damaged.
 PFC_MUST_USE int pfd_unit_provision(const struct pfd_port *port, const struct pfc_hardware *hardware, uint64_t epoch,
                                     uint64_t floor, uint64_t counter);
 

@@ -14,7 +14,8 @@ LEVELS = {"error": ERROR, "info": INFO, "debug": DEBUG}
 PRODUCTION = 1
 STARTED, REFUSES = 1, 2
 GIVEN, FAULT = 0, 50
-TOKEN, COMMAND, RECALL = 3, 4, 7
+TOKEN, COMMAND, RECALL, GRANT = 3, 4, 7, 13
+DONE_VERDICT = 4
 
 RESULTS = {
     -2: "both copies of a record are damaged: provision it anew",
@@ -30,7 +31,7 @@ VERDICTS = {
     FAULT: "fault",
 }
 MESSAGES = dict(enumerate(("?", "ask", "challenge", "token", "command", "verdict", "order", "recall", "status", "?",
-                           "?", "log")))
+                           "?", "log", "?", "grant")))
 DONE = {1: "done", 3: "number out of range", 4: "not done: its state could not be stored"}
 
 
@@ -40,10 +41,11 @@ def nth(number):
 
 
 def reference(type_, hardware, message):
-    """The text that app and backend log for the same token, command or recall."""
-    if type_ not in (TOKEN, COMMAND, RECALL):
+    """The text that app and backend log for the same token, grant, command or recall."""
+    if type_ not in (TOKEN, COMMAND, RECALL, GRANT):
         return ""
-    named = f"t{message.hex()}" if type_ == TOKEN else int.from_bytes(message, "little")
+    names = {TOKEN: f"t{message.hex()}", GRANT: f"g{message.hex()}"}
+    named = names.get(type_, int.from_bytes(message, "little"))
     return f", ref={hardware.hex()}-{named}"
 
 
@@ -62,7 +64,8 @@ def words(event):
     if kind == 5:
         level = DEBUG if b == GIVEN else ERROR if b == FAULT else INFO
         who = id_.hex() if any(id_) else "anyone"
-        return level, (f"link {link}: {MESSAGES.get(a, '?')} of {who}: {VERDICTS.get(b, 'unknown verdict')} ({b}), "
+        verdict = "taken" if (a, b) == (GRANT, DONE_VERDICT) else VERDICTS.get(b, "unknown verdict")
+        return level, (f"link {link}: {MESSAGES.get(a, '?')} of {who}: {verdict} ({b}), "
                        f"detail {detail}{reference(a, hardware, message)}{nth(number)}")
     if kind == 6:
         return INFO, f"link {link}: command of class {a}: {DONE.get(b, 'no such command')}"

@@ -26,6 +26,9 @@ int main(void) {
 #if PFC_KEEPS_LOG
                                            .log_page = NOR_LOG_PAGE,
 #endif
+#if PFC_GRANTS
+                                           .grant_page = NOR_GRANT_PAGE,
+#endif
                                  },
                                  .send = uart_send,
 #if PFD_TELLS_EVENTS

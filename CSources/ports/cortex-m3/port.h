@@ -35,11 +35,12 @@ enum {
   NOR_SEED_PAGE = PFD_FLASH_PAGES,
   NOR_LOG_PAGE = NOR_SEED_PAGE + 2,
   NOR_LOG_PAGES = PFC_KEEPS_LOG ? 6 : 0,
-  NOR_PAGES = NOR_LOG_PAGE + NOR_LOG_PAGES
+  NOR_GRANT_PAGE = NOR_LOG_PAGE + NOR_LOG_PAGES,
+  NOR_PAGES = NOR_GRANT_PAGE + (PFC_GRANTS ? (int)PFD_GRANT_PAGES : 0)
 };
 
 /// Pages 0 to PFD_FLASH_PAGES - 1 as flash.h lays them out; the two behind hold the seed (random.c), those behind it
-/// the log.
+/// the log, and the last ones what was lent.
 int nor_read(void *context, uint32_t offset, uint8_t *bytes, size_t size);
 int nor_erase(void *context, uint32_t offset);
 int nor_program(void *context, uint32_t offset, const uint8_t *bytes, size_t size);

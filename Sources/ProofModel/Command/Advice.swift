@@ -19,6 +19,8 @@ public enum Advice: Sendable, CaseIterable, CustomStringConvertible {
   case askForWiderRights
   /// Ask the backend for a new token.
   case askForNewToken
+  /// Ask the owner for a new delegation.
+  case askForNewDelegation
   /// Ask the backend to free a slot with a floor order.
   case askForRoom
   /// Use a build of the hardware's mode.
@@ -43,6 +45,7 @@ public enum Advice: Sendable, CaseIterable, CustomStringConvertible {
     case .presentToken: "Present the token for this hardware."
     case .askForWiderRights: "Ask the backend for wider rights."
     case .askForNewToken: "Ask the backend for a new token."
+    case .askForNewDelegation: "Ask the owner for a new delegation."
     case .askForRoom: "Ask the backend to free a slot."
     case .useOtherBuild: "Use a build of the hardware's mode."
     case .updateHardware:
@@ -64,9 +67,19 @@ public enum Question: Sendable, CaseIterable {
   case order
   /// A recall, which asks for the outcome of an earlier command.
   case recall
+  /// A delegation of an owner.
+  case delegation
 }
 
 extension Verdict {
+  /// Whether only the owner can help, with another delegation.
+  private var endsDelegation: Bool {
+    switch self {
+    case .deviceDiffers, .notPermitted, .expired, .superseded: true
+    default: false
+    }
+  }
+
   /// The app's next step.
   ///
   /// A verdict without a receipt is a hint that anyone on the link can forge. The outcome of a
@@ -76,7 +89,8 @@ extension Verdict {
   /// - Parameter question: The kind of message that the app sent.
   /// - Returns: One piece of advice.
   public func advice(to question: Question) -> Advice {
-    switch self {
+    if question == .delegation, endsDelegation { return .askForNewDelegation }
+    return switch self {
     case .accepted, .acceptedDeviceOnly, .acceptedCopy, .acceptedDeviceOnlyCopy, .orderDone: .done
     case .held, .ready: .sendCommands
     case .notExecuted, .stale: question == .recall ? .lookFirst : .sendAgain

@@ -9,7 +9,7 @@ public struct Receipt: Sendable, Hashable {
   /// Uses left, or the number of the cause of a refusal (``refusal``), by the verdict; 0 where none was
   /// told.
   public let detail: UInt16
-  /// The counter of the challenge or recall answered; 0 for tokens.
+  /// The counter of the challenge or recall answered; 0 for tokens and delegations.
   public let counter: UInt64
   /// The nonce of the message answered.
   public let nonce: ProofNonce
@@ -52,11 +52,11 @@ public struct Receipt: Sendable, Hashable {
     self.nonce = nonce
   }
 
-  /// The number of further commands that the token permits; nil if it has no limit, or the verdict
-  /// does not carry it.
+  /// The number of further commands that the token permits, or the loan after a delegation; nil if it
+  /// has no limit, or the verdict does not carry it.
   public var usesLeft: UInt16? {
     switch verdict {
-    case .accepted, .acceptedDeviceOnly, .acceptedCopy, .acceptedDeviceOnlyCopy, .held:
+    case .accepted, .acceptedDeviceOnly, .acceptedCopy, .acceptedDeviceOnlyCopy, .held, .orderDone:
       detail == .max ? nil : detail
     default: nil
     }

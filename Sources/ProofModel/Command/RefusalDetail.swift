@@ -24,7 +24,15 @@ public enum RefusalDetail: Sendable, Hashable {
   case integrityDemanded
   /// Not permitted: the token permits sealed commands only.
   case sealedDemanded
-  /// Expired: so many days have begun since the token's end.
+  /// Not permitted: the loan is used up, ended or taken back, or the grant is older than one that was taken.
+  case grantSpent
+  /// Not permitted: the owner who lent the class could not send such a command now.
+  case ownerCannot
+  /// Not permitted: the owner's token does not let it lend all classes of the grant.
+  case notDelegable
+  /// Unknown: no slot holds the token that the grant names.
+  case noMember
+  /// Expired: so many days have begun since the end of the token or the grant.
   case daysPast(UInt16)
   /// Expired: the token or order was issued too far beyond the hardware's time.
   case ahead

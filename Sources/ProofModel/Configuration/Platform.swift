@@ -44,10 +44,11 @@ public struct PlatformFailure: Error, Sendable, Hashable {
 public struct StorageArea: Sendable, Hashable {
   /// The most bytes one area takes.
   public static var byteCountMax: Int { CoreWire.recordMax }
-  /// The number of records that a verifier keeps, each in two copies.
+  /// The number of records that a verifier keeps, each in two copies. One that takes delegations
+  /// keeps as many more as it has slots.
   public static var recordCount: Int { CoreWire.records }
 
-  /// 0 for the global record, then one for each slot.
+  /// 0 for the global record, then one for each slot, then one for what each slot was lent.
   public let record: Int
   /// 0 or 1.
   public let copy: Int

@@ -132,6 +132,7 @@ enum CoreToken {
     unsafe token.pointee.form = grant.secrets.form.rawValue
     unsafe token.pointee.integrity_classes = grant.integrityClasses.rawValue
     unsafe token.pointee.device_classes = grant.deviceClasses.rawValue
+    unsafe token.pointee.delegable_classes = grant.delegableClasses.rawValue
     unsafe token.pointee.attempts = grant.attempts
     unsafe token.pointee.uses = grant.uses.rawValue
     unsafe token.pointee.generation = grant.generation
@@ -159,6 +160,7 @@ enum CoreToken {
       mode: known(unsafe Mode(rawValue: token.pointee.mode)),
       integrityClasses: unsafe CommandClasses(rawValue: token.pointee.integrity_classes),
       deviceClasses: unsafe CommandClasses(rawValue: token.pointee.device_classes),
+      delegableClasses: unsafe CommandClasses(rawValue: token.pointee.delegable_classes),
       attempts: unsafe token.pointee.attempts,
       uses: Uses(rawValue: unsafe token.pointee.uses),
       generation: unsafe token.pointee.generation,

@@ -56,6 +56,11 @@ struct CoreVerifier: ~Copyable, Sendable {
     try result.orThrow(opening: "key for sealed commands", byteCount: 0)
   }
 
+  mutating func takeGrants() throws(ProofError) {
+    let result = unsafe work.withMutablePointer { unsafe CoreResult(pfc_verifier_take_grants($0)) }
+    try result.orThrow(opening: "storage", byteCount: 0)
+  }
+
   var epoch: UInt64? {
     mutating get {
       let epoch = unsafe work.withMutablePointer { unsafe pfc_verifier_epoch($0) }

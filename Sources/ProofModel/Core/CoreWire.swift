@@ -65,6 +65,7 @@ enum CoreWire {
   static let featureRatchet = UInt32(PFC_FEATURE_RATCHET.rawValue)
   static let featureSealed = UInt32(PFC_FEATURE_SEALED.rawValue)
   static let featureLog = UInt32(PFC_FEATURE_LOG.rawValue)
+  static let featureGrants = UInt32(PFC_FEATURE_GRANTS.rawValue)
   static let featureFactorySecret = UInt32(PFC_FEATURE_FACTORY_SECRET.rawValue)
   static let featureUpcoming = UInt32(PFC_FEATURE_UPCOMING.rawValue)
 

@@ -12,13 +12,15 @@ public struct HardwareFeatures: OptionSet, Sendable, Hashable {
   public static let sealedCommands = HardwareFeatures(rawValue: CoreWire.featureSealed)
   /// It keeps a log of what it did, which apps carry to the backend.
   public static let log = HardwareFeatures(rawValue: CoreWire.featureLog)
+  /// It takes grants by which an owner lends command classes without a network.
+  public static let grants = HardwareFeatures(rawValue: CoreWire.featureGrants)
   /// It has a factory secret: it takes tokens that are sealed with it, and no others.
   public static let factorySecret = HardwareFeatures(rawValue: CoreWire.featureFactorySecret)
   /// It takes a token for a measurement to come as a candidate, and commits it at its first proof.
   public static let upcoming = HardwareFeatures(rawValue: CoreWire.featureUpcoming)
   /// The features that this version knows.
   public static let known: HardwareFeatures = [
-    .tokenVersionTwo, .ratchet, .sealedCommands, .log, .factorySecret, .upcoming,
+    .tokenVersionTwo, .ratchet, .sealedCommands, .log, .grants, .factorySecret, .upcoming,
   ]
 
   /// The bits, as the capabilities carry them.

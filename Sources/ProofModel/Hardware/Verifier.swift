@@ -72,6 +72,17 @@ public final class Verifier: Sendable {
     try core.withLock { core throws(ProofError) in try core.prepare() }
   }
 
+  /// Takes delegations from now on, and loads what was lent before.
+  ///
+  /// Call it at every start once it was called. The platform's storage then has a record more for
+  /// each slot, behind those that ``StorageArea/recordCount`` counts.
+  ///
+  /// - Throws: ``ProofError/storageDamaged``, ``ProofError/storageFailed``. The verifier then
+  ///   refuses everything.
+  public func takeDelegations() throws(ProofError) {
+    try core.withLock { core throws(ProofError) in try core.takeGrants() }
+  }
+
   /// The earliest time that it can be, as far as the hardware knows; nil if it knows none.
   public var epoch: UnixTime? {
     core.withLock { $0.epoch }.map { UnixTime(clamping: $0) }

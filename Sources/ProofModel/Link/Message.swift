@@ -24,6 +24,8 @@ public enum MessageType: UInt8, Sendable, CaseIterable {
   case logAsk = 11
   /// To the app: a part of the log.
   case log = 12
+  /// To the hardware: a grant by which an owner lends command classes.
+  case grant = 13
 
   /// Whether a message of this type may have this many bytes.
   public func fits(_ byteCount: Int) -> Bool { CoreMessage.fits(self, byteCount) }

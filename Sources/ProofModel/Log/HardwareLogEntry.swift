@@ -10,6 +10,8 @@ public struct HardwareLogEntry: Sendable, Hashable {
     case token = 2
     /// An order that changed something.
     case order = 3
+    /// A grant that an owner made.
+    case grant = 4
     /// A note of everything without a proof since the entry before.
     case note = 5
   }
@@ -22,7 +24,8 @@ public struct HardwareLogEntry: Sendable, Hashable {
   public let verdictNumber: UInt8
   /// The class of a command; 0 otherwise.
   public let commandClass: UInt8
-  /// The kind of a command or the type of an order, as on the wire; 0 otherwise.
+  /// The kind of a command or the type of an order, as on the wire; 1 for a grant that lends, 2 for
+  /// one that takes back; 0 otherwise.
   public let kind: UInt8
   /// The first four bytes of the instance id; zeros where the event names no instance.
   public let instanceBegins: [UInt8]

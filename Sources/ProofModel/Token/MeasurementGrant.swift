@@ -32,6 +32,8 @@ public struct MeasurementGrant: Sendable {
   public let integrityClasses: CommandClasses
   /// Those that a device match permits, among the above; may be none.
   public let deviceClasses: CommandClasses
+  /// Those that the owner of the token may lend, among the integrity classes; may be none.
+  public let delegableClasses: CommandClasses
   /// The number of integrity failures that are allowed; at least one.
   public let attempts: UInt16
   /// The number of accepted commands that are allowed.
@@ -80,6 +82,7 @@ public struct MeasurementGrant: Sendable {
   ///   - ratchet: The policy of the slot's ratchet, in version two; nil for a slot without one.
   ///   - demandsSealing: Whether the slot takes sealed commands only, in version two, on hardware
   ///     whose features name them.
+  ///   - delegableClasses: None, or some of the integrity classes, in version two.
   /// - Throws: ``ProofError/outOfRange(field:value:allowed:)``; ``ProofError/wrongMode(_:)`` if an
   ///   upcoming token has version one or literal secrets.
   public init(
@@ -87,8 +90,20 @@ public struct MeasurementGrant: Sendable {
     integrityClasses: CommandClasses, deviceClasses: CommandClasses = [], attempts: UInt16,
     uses: Uses, generation: UInt32, issued: UnixTime, notAfter: UnixTime? = nil,
     secrets: HardwareSecrets, version: TokenVersion = .one, base: UInt32? = nil,
-    isUpcoming: Bool = false, ratchet: RatchetPolicy? = nil, demandsSealing: Bool = false
+    isUpcoming: Bool = false, ratchet: RatchetPolicy? = nil, demandsSealing: Bool = false,
+    delegableClasses: CommandClasses = []
   ) throws(ProofError) {
+    guard version == .two || delegableClasses.isEmpty else {
+      throw .outOfRange(
+        field: "set of classes to delegate",
+        value: "0x" + String(delegableClasses.rawValue, radix: 16), allowed: "none in version one")
+    }
+    guard integrityClasses.isSuperset(of: delegableClasses) else {
+      throw .outOfRange(
+        field: "set of classes to delegate",
+        value: "0x" + String(delegableClasses.rawValue, radix: 16),
+        allowed: "a subset of 0x" + String(integrityClasses.rawValue, radix: 16))
+    }
     guard !demandsSealing || version == .two else {
       throw .outOfRange(
         field: "demand for sealed commands", value: "yes", allowed: "no in version one")
@@ -134,17 +149,18 @@ public struct MeasurementGrant: Sendable {
     }
     self.init(
       unchecked: hardware, instance: instance, mode: mode, integrityClasses: integrityClasses,
-      deviceClasses: deviceClasses, attempts: attempts, uses: uses, generation: generation,
-      issued: issued, notAfter: notAfter, secrets: secrets, version: version,
-      base: base ?? generation, isUpcoming: isUpcoming, ratchet: ratchet,
+      deviceClasses: deviceClasses, delegableClasses: delegableClasses, attempts: attempts,
+      uses: uses, generation: generation, issued: issued, notAfter: notAfter, secrets: secrets,
+      version: version, base: base ?? generation, isUpcoming: isUpcoming, ratchet: ratchet,
       demandsSealing: demandsSealing, issuer: nil)
   }
 
   /// Takes fields that the core has checked.
   init(
     unchecked hardware: HardwareID, instance: InstanceID, mode: Mode,
-    integrityClasses: CommandClasses, deviceClasses: CommandClasses, attempts: UInt16,
-    uses: Uses, generation: UInt32, issued: UnixTime, notAfter: UnixTime?,
+    integrityClasses: CommandClasses, deviceClasses: CommandClasses,
+    delegableClasses: CommandClasses, attempts: UInt16, uses: Uses, generation: UInt32,
+    issued: UnixTime, notAfter: UnixTime?,
     secrets: HardwareSecrets, version: TokenVersion, base: UInt32, isUpcoming: Bool,
     ratchet: RatchetPolicy?, demandsSealing: Bool, issuer: IssuerID?
   ) {
@@ -153,6 +169,7 @@ public struct MeasurementGrant: Sendable {
     self.mode = mode
     self.integrityClasses = integrityClasses
     self.deviceClasses = deviceClasses
+    self.delegableClasses = delegableClasses
     self.attempts = attempts
     self.uses = uses
     self.generation = generation

@@ -64,7 +64,7 @@ extension RegisteredHardware: Record {
 extension HardwareFeatures {
   private static let names: [(word: String, feature: HardwareFeatures)] = [
     ("token-2", .tokenVersionTwo), ("ratchet", .ratchet), ("sealed", .sealedCommands),
-    ("log", .log), ("factory-secret", .factorySecret), ("upcoming", .upcoming),
+    ("log", .log), ("grants", .grants), ("factory-secret", .factorySecret), ("upcoming", .upcoming),
   ]
 
   /// The features that this version knows, as words.

@@ -60,6 +60,9 @@ extension LinkError {
     case .logMissing: "no log"
     case .logNotPermitted: "not handed out"
     case .sealingMissing: "not sealed"
+    case .delegationMissing: "lends nothing"
+    case .delegationRefused: "ask the owner: \(verdict.map { "\($0)" } ?? code)"
+    case .tokenNotHeld: "open first"
     default: "ask the backend: \(verdict.map { "\($0)" } ?? code)"
     }
   }

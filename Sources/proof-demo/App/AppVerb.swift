@@ -11,6 +11,10 @@ enum AppVerb {
   case records
   case command(Command, ProofKind, isSealed: Bool)
   case carry(SignedOrder)
+  case name
+  case lend(TokenDigest, uses: UInt16)
+  case takeBack(TokenDigest)
+  case bring(Delegation)
   case log(isProved: Bool)
 
   static let help = """
@@ -25,6 +29,10 @@ enum AppVerb {
     diagnose       what differs from the measurement
     records        what an operator registers an update with
     carry HEX      carries the backend's order to the lock
+    name           what an owner lends to: the name of this app at the lock
+    lend NAME N    lends N commands of class 1 to another app, for a day
+    back NAME      takes back what was lent
+    bring TEXT     brings what `lend` or `back` said to the lock
     log            asks for the status, and stores the lock's log in the folder log
     log unproved   asks for the log on a link that has proved nothing
     """
@@ -39,6 +47,16 @@ enum AppVerb {
     case ("records", 1): self = .records
     case ("log", 1): self = .log(isProved: true)
     case ("log", 2) where words[1] == "unproved": self = .log(isProved: false)
+    case ("name", 1): self = .name
+    case ("lend", 3):
+      guard let name = Self.name(words[1]), let uses = UInt16(words[2]) else { return nil }
+      self = .lend(name, uses: uses)
+    case ("back", 2):
+      guard let name = Self.name(words[1]) else { return nil }
+      self = .takeBack(name)
+    case ("bring", 2):
+      guard let delegation = try? Delegation(text: words[1]) else { return nil }
+      self = .bring(delegation)
     case ("carry", 2):
       guard let bytes = Hexadecimal.decode(words[1]), let order = try? SignedOrder(bytes) else {
         return nil
@@ -48,6 +66,10 @@ enum AppVerb {
       guard let command = Self.command(words) else { return nil }
       self = command
     }
+  }
+
+  private static func name(_ text: String) -> TokenDigest? {
+    Hexadecimal.decode(text).flatMap { try? TokenDigest($0) }
   }
 
   private static func command(_ words: [String]) -> AppVerb? {
@@ -71,8 +93,8 @@ enum AppVerb {
   /// Whether it needs the link to the hardware.
   var needsLink: Bool {
     switch self {
-    case .command, .carry, .log: true
-    case .enrol, .fetch, .show, .diagnose, .records: false
+    case .command, .carry, .bring, .log: true
+    case .enrol, .fetch, .show, .diagnose, .records, .name, .lend, .takeBack: false
     }
   }
 }

@@ -69,6 +69,24 @@ final class SampleApp: DemoApp {
         try await lock.deliver(order)
         return AppAnswer(outcome: "order done", detail: "\(order.bytes.count) bytes")
       }
+    case .name:
+      return try await withLock { AppAnswer(outcome: "\(await $0.memberName())") }
+    case .lend(let name, let uses):
+      return try await withLock { lock in
+        let loan = try await lock.lend(
+          CommandClasses(1), to: name, uses: uses, until: .now.advanced(by: 86_400))
+        return AppAnswer(outcome: "lent", detail: loan.text)
+      }
+    case .takeBack(let name):
+      return try await withLock {
+        AppAnswer(outcome: "to be taken back", detail: try await $0.takeBack(from: name).text)
+      }
+    case .bring(let delegation):
+      return try await withLock { lock in
+        let receipt = try await lock.deliver(delegation)
+        let uses = receipt?.usesLeft.map { "\($0) uses are left" }
+        return AppAnswer(outcome: "taken", detail: uses ?? "its receipt is for another app")
+      }
     case .log(let isProved):
       return try await withLock { try await self.carryLog(from: $0, isProved: isProved) }
     case nil: throw AppFailure("not understood; these are:\n" + AppVerb.help)

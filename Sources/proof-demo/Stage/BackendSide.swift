@@ -12,6 +12,7 @@ final class BackendSide {
   private let service: AttestationSide
   private var process: Child?
   private var port = 0
+  private var takesGrants = false
 
   var url: String { "http://127.0.0.1:\(port)" }
   private var ledger: String { folder + "/ledger" }
@@ -30,16 +31,30 @@ final class BackendSide {
   }
 
   /// Makes a lock's name, key and factory secret, and registers the lock.
-  func enter(secretKey path: String, factorySecret secretPath: String) throws -> LockIdentity {
+  func enter(
+    secretKey path: String, factorySecret secretPath: String, takingGrants takesGrants: Bool
+  ) throws -> LockIdentity {
+    self.takesGrants = takesGrants
+    return try enter(secretKey: path, factorySecret: secretPath)
+  }
+
+  private func enter(
+    secretKey path: String, factorySecret secretPath: String
+  ) throws -> LockIdentity {
     try tool.operate(
       [
         "hardware", "new", "--output", path, "--factory-secret", secretPath, "--development",
-        "--features", "token-2,ratchet,upcoming",
+        "--features", "token-2,ratchet,upcoming" + (takesGrants ? ",grants" : ""),
       ] + service.account, as: LockIdentity.self)
   }
 
   /// Starts the API. The status needs only a device match; all other commands need integrity.
-  func start(sealingKey: String) throws {
+  ///
+  /// - Parameters:
+  ///   - sealingKey: The service's, for the backend.
+  ///   - isForGuests: Whether apps get the status alone; else they may lend class 1, too.
+  /// - Throws: If it does not start.
+  func start(sealingKey: String, isForGuests: Bool = false) throws {
     let key = folder + "/sealing.jwk"
     try PrivateFiles.write(sealingKey, to: key)
     _ = try tool.operate(
@@ -49,10 +64,10 @@ final class BackendSide {
       [
         "--port", "\(port)", "--keys", key, "--issuer-key", issuerKey,
         "--factory-key", factoryKey, "--store", service.store, "--ledger", ledger, "--classes",
-        "0,1,2",
+        isForGuests ? "0" : "0,1,2",
         "--device-classes", "0", "--ratchet", "report", "--attempts", "20", "--audience",
         AttestationSide.api, "--anyone",
-      ], in: cast)
+      ] + (takesGrants && !isForGuests ? ["--delegable-classes", "1"] : []), in: cast)
     let line = try child.line(with: "listening on port")
     guard let found = line.split(separator: " ").last.flatMap({ Int($0) }) else {
       throw StageFailure("proof-unlock said: \(line)")

@@ -16,6 +16,8 @@ final class Lock {
   let keepsLog: Bool
   /// Whether it answers sealed commands. The firmware has no memory left for them.
   let sealsCommands: Bool
+  /// Whether it takes what owners lend. The firmware has no memory left for it.
+  let takesGrants: Bool
   private var process: Child?
 
   /// Provisions a lock as its factory would. The program is `proof-hardware`, or another that
@@ -25,13 +27,15 @@ final class Lock {
     self.program = program ?? tool.path("proof-hardware")
     keepsLog = program == nil
     sealsCommands = program == nil
+    takesGrants = program == nil
     let folder = cast.folder + "/lock"
     try PrivateFiles.makeFolder(folder)
     flash = folder + "/flash"
     socket = folder + "/socket"
     let key = folder + "/secret.key"
     let drawn = folder + "/factory.secret"
-    identity = try backend.enter(secretKey: key, factorySecret: drawn)
+    identity = try backend.enter(
+      secretKey: key, factorySecret: drawn, takingGrants: takesGrants)
     let secret = try Data(contentsOf: URL(fileURLWithPath: key))
     let factorySecret = try Data(contentsOf: URL(fileURLWithPath: drawn))
     let provisioning = folder + "/provisioning"
@@ -43,6 +47,7 @@ final class Lock {
       factory-secret = \(Hexadecimal.encode(factorySecret))
       issuer = \(backend.issuer)
       \(keepsLog ? "log = yes" : "")
+      \(takesGrants ? "grants = yes" : "")
 
       """, to: provisioning)
     try tool.run(self.program, ["--flash", flash, "--provision", provisioning])

@@ -12,6 +12,8 @@ struct World {
   let phone: Phone
   /// Another person's phone, with rights at the same lock.
   let otherPhone: Phone
+  /// A guest's phone, whose token opens nothing.
+  let guestPhone: Phone
 
   /// Makes all parts; none runs yet.
   init(_ cast: Cast, _ tool: Tool, _ service: AttestationSide, hardware: String?) throws {
@@ -22,12 +24,19 @@ struct World {
     lock = try Lock(cast, tool, backend: backend, program: hardware)
     phone = Phone("phone", cast, tool)
     otherPhone = Phone("other-phone", cast, tool)
+    guestPhone = Phone("guest-phone", cast, tool)
   }
 
   /// Starts service and backend, at the same place as before.
   func goOnline() throws {
     try service.start()
     try backend.start(sealingKey: service.sealingKey())
+  }
+
+  /// Starts the backend anew, for guests or for owners.
+  func serve(guests: Bool) throws {
+    backend.stop()
+    try backend.start(sealingKey: service.sealingKey(), isForGuests: guests)
   }
 
   /// Ends service and backend.

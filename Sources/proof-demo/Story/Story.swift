@@ -32,6 +32,7 @@ final class Story {
     try narrator.mustBeWell()
     try goOffline()
     try narrator.mustBeWell()
+    if lock.takesGrants { try lend() }
     try listenIn()
     try tamper()
     try steal()
@@ -45,7 +46,7 @@ final class Story {
 
   /// Ends the processes of the act.
   func end() {
-    for phone in [phone, world.otherPhone] { phone.stop() }
+    for phone in [phone, world.otherPhone, world.guestPhone] { phone.stop() }
     world.goOffline()
     lock.stop()
   }
@@ -98,6 +99,7 @@ final class Story {
       let answers = try ["enrol", "fetch"].map { try world.otherPhone.app($0) }
       return Happening(answers.map(\.outcome).joined(separator: ", "), answers[1].detail)
     }
+    if lock.takesGrants { try letGuestIn() }
   }
 
   // MARK: Offline

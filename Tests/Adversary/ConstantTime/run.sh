@@ -41,6 +41,7 @@ readonly MUTANTS=(
   'equal_early_exit|pfc_equal|crypto|log: seal and open an entry'
   'equal_early_exit|pfc_equal|crypto|log: a reading'
   'equal_early_exit|pfc_equal|crypto|sealed: a visit'
+  'equal_early_exit|pfc_equal|crypto|grant: a visit'
   'gate_keys_branch|pfc_gate_keys_make|gate|gate: secret and keys'
 )
 # The same, of the native path's transcripts.

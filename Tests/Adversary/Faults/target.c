@@ -357,6 +357,10 @@ static int is_believed(void) {
 
 static int is_sealed(const struct scenario *scenario) { return strncmp(scenario->name, "sealed-", 7) == 0; }
 
+static int is_grant(const struct scenario *scenario) {
+  return scenario->then == THEN_BORROW || scenario->then == THEN_LOSE;
+}
+
 static enum fault_result run(const struct scenario *scenario) {
   unsigned right = is_accepted(scenario->verdict) ? 1 : 0;
   scenario->make();
@@ -365,6 +369,7 @@ static enum fault_result run(const struct scenario *scenario) {
   memset(device.reply, 0, sizeof device.reply);
   if (harness_failures() != 0) return FAULT_NOT_SET_UP;
   uint8_t type = scenario->then == THEN_ACT ? PFC_MESSAGE_TOKEN : PFC_MESSAGE_COMMAND;
+  if (is_grant(scenario)) type = PFC_MESSAGE_GRANT;
   walk_begin();
   device_receive(&device, type, message, message_size);
   walk_end();
@@ -383,6 +388,16 @@ static enum fault_result run(const struct scenario *scenario) {
     if (device_done != 0) return FAULT_OPENED;
     prove(PFC_KIND_INTEGRITY, 1);
     (void)send();
+  }
+  if (is_grant(scenario)) {
+    if (device_done != 0) return FAULT_OPENED;
+    prove(PFC_KIND_INTEGRITY, grant_class);
+    (void)send();
+    // An owner who gets no answer takes back again.
+    if (scenario->then == THEN_LOSE) {
+      if (verdict == PFC_VERDICT_DONE && device_done != 0) return FAULT_TOLD;
+      return verdict == scenario->verdict ? FAULT_REFUSED : FAULT_REFUSED_OTHERWISE;
+    }
   }
   // More than a few is a counter that was overwritten or never loaded, and no command.
   if (device_done > right && device_done <= right + DONE_MAX) return FAULT_OPENED;
@@ -405,5 +420,6 @@ int main(int argc, char **argv) {
   if (argc != 2) return result;
   result = play(scenarios, name);
   if (result == FAULT_NOT_SET_UP) result = play(sealed_scenarios, name);
+  if (result == FAULT_NOT_SET_UP) result = play(grant_scenarios, name);
   return name == NULL ? 0 : result;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Shared by the two lists of scenarios: one device, its owner's app, and the message that is judged.
+/// Shared by the lists of scenarios: one device, its owner's app, and the message that is judged.
 
 #ifndef TARGET_H
 #define TARGET_H
@@ -16,8 +16,9 @@ struct scenario {
   const char *name;
   void (*make)(void);
   uint8_t verdict;  ///< Expected verdict if no fault is injected
-  enum { ONCE, TWICE, THEN_ACT, THEN_USE } then;  ///< After the walk: nothing, the message again, a command, or a
-                                                  ///< copy's command of a class that is refused to copies
+  /// After the walk: nothing, the message again, a command, a copy's command of a class that is refused to copies; or,
+  /// where the message is a GRANT, a command of `grant_class`, which is not lent, or must not be if the owner was told
+  enum { ONCE, TWICE, THEN_ACT, THEN_USE, THEN_BORROW, THEN_LOSE } then;
 };
 
 extern struct world world;
@@ -37,6 +38,8 @@ uint8_t send(void);
 
 /// Ends with an entry without a name.
 extern const struct scenario sealed_scenarios[];
+extern const struct scenario grant_scenarios[];
+extern uint8_t grant_class;
 
 /// Opens the answer to the last sealed command; PFC_OK, or why it does not open.
 int sealed_answer(struct pfc_answer *answer, const uint8_t *reply);

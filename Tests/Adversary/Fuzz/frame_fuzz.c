@@ -34,7 +34,7 @@ static uint16_t check_of(uint8_t type, const uint8_t *message, size_t size) {
   return crc(message, size, crc(head, sizeof head, 0xFFFF));
 }
 
-enum { TYPES = 13 };
+enum { TYPES = 14 };
 
 /// The sizes of each type's messages. Nothing fits a type that is not carried.
 static const struct {
@@ -51,6 +51,7 @@ static const struct {
     [10] = {35, 35, PFC_SEALS_COMMANDS},
     [11] = {24, 24, 1},
     [12] = {48, 336, 32},
+    [13] = {96, 96, PFC_GRANTS},
 };
 
 static int is_carried(uint8_t type) { return type < TYPES && sizes[type].step != 0; }

@@ -18,6 +18,7 @@ static void check_fits(uint8_t type, size_t size) {
   if (type == 2 && size == 72) fits = PFC_SEALS_COMMANDS;
   if (type == 10) fits = PFC_SEALS_COMMANDS && size == 35;
   if (type == 11) fits = size == 24;
+  if (type == 13) fits = PFC_GRANTS && size == 96;
   if (type == 12) fits = size >= 48 && size <= 336 && size % 32 == 16;
   REQUIRE(pfc_message_fits(type, size) == fits);
 }

@@ -302,6 +302,24 @@ static void sealed(void) {
   seed("sealed", "answer", "\x02", 1, message + 1, 18);
 }
 
+/// Grants: a lock whose phones lend, borrow, take back, are revoked and come again; over starts and failed writes.
+static void grants(void) {
+  static const uint8_t lends[] = {0, 0, 0, 0, 32, 0, 1, 15, 0, 0, 10, 10, 10, 18};
+  static const uint8_t back[] = {0,  4, 0, 0, 32, 0, 3, 15, 0, 0, 10, 33, 1, 0,
+                                 0, 10, 33, 2, 0, 0, 32, 1, 1, 9, 0, 0, 10};
+  static const uint8_t revoked[] = {0, 0, 0, 0, 32, 0, 1, 15, 0, 0, 10, 4, 10, 3, 10, 32, 1, 1, 9, 0, 0, 10, 6, 10};
+  static const uint8_t broken[] = {0, 20, 0, 0, 32, 0, 3, 15, 0, 0, 15, 10, 10};
+  uint8_t bytes[96] = "PD\1\1", row[80] = {1};
+  bytes[40] = bytes[44] = bytes[48] = bytes[50] = bytes[52] = 1;
+  seed("grant", "story-lends", lends, sizeof lends, "", 0);
+  seed("grant", "story-back", back, sizeof back, "", 0);
+  seed("grant", "story-revoked", revoked, sizeof revoked, "", 0);
+  seed("grant", "story-broken", broken, sizeof broken, "", 0);
+  seed("grant", "shape", "\x01", 1, bytes, sizeof bytes);
+  seed("grant", "whole", "\x02", 1, row + 1, 40);
+  seed("grant", "row", "\x03", 1, row, sizeof row);
+}
+
 int main(int argc, char **argv) {
   if (argc != 2) {
     fprintf(stderr, "usage: seeds FOLDER\n");
@@ -315,5 +333,6 @@ int main(int argc, char **argv) {
   scripts();
   gates();
   sealed();
+  grants();
   return 0;
 }

@@ -8,6 +8,7 @@ A mutant is (rule of docs/SECURITY.md or 0, what is taken out, noun of the tests
 
 from detail_mutants import DETAIL_MUTANTS
 from gate_mutants import GATE_MUTANTS
+from grant_mutants import GRANT_MUTANTS
 from log_mutants import LOG_MUTANTS
 from ratchet_mutants import RATCHET_MUTANTS
 from sealed_mutants import SEALED_MUTANTS
@@ -352,4 +353,5 @@ MUTANTS = [
     *DETAIL_MUTANTS,
     *LOG_MUTANTS,
     *SEALED_MUTANTS,
+    *GRANT_MUTANTS,
 ]

@@ -19,7 +19,7 @@ CORE = ROOT / "CSources" / "ProofCore"
 DEVICE = ROOT / "CSources" / "ProofDevice"
 BUILD = ROOT / ".build" / "secrets" / "each"
 PARTS = ("needle", "wipe", "wipe_app", "wipe_hardware", "wipe_verifier", "wipe_sodium", "wipe_gate",
-         "wipe_logbook", "wipe_sealed", "wipe_device")
+         "wipe_logbook", "wipe_sealed", "wipe_grant", "wipe_device")
 # Those of the native SHA-256 are its own, without the prefix.
 WIPE = re.compile(r"(?:pfc_(?:proof_key_)?|(?<=^  ))wipe\(([^;]*)\);")
 NATIVE = "sha256_native.c"
@@ -81,6 +81,7 @@ UNSEEN = {
     ("verifier_sealed.c", "is_of", "hint, sizeof hint"): "the next slot's hint is made over it",
     ("unit.c", "is_rekeyed", "&old, sizeof old"): "the identity or the ledger is stored over it",
     ("verifier_review.c", "proof_difference", "expected, sizeof expected"): "the proof that was sent, if it is right",
+    ("verifier_review.c", "tag_difference", "expected, sizeof expected"): "the tag that was sent, if it is right",
 }
 
 

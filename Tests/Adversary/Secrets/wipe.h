@@ -38,7 +38,7 @@ struct vault {
   struct pfc_token opened;
   uint8_t sealed[PFC_TOKEN_BYTES];
   uint8_t record_key[32];
-  uint8_t areas[PFC_SLOTS + 1][PFC_RECORD_COPIES][PFC_RECORD_BYTES_MAX];
+  uint8_t areas[2 * PFC_SLOTS + 1][PFC_RECORD_COPIES][PFC_RECORD_BYTES_MAX];
   struct pfc_storage storage;
   struct pfc_platform platform;
   struct pfc_record record;
@@ -73,6 +73,7 @@ struct vault {
   uint8_t token_digest[PFC_TOKEN_DIGEST_BYTES];
   uint8_t shared[32];
   struct pfc_sealed_sent sealed_sent;
+  struct pfc_grant grant;
   unsigned writes, broken_from;  ///< The storage fails from this write on; 0: it does not
 };
 
@@ -104,6 +105,7 @@ extern const struct wipe_case wipe_sodium_cases[];
 extern const struct wipe_case wipe_gate_cases[];
 extern const struct wipe_case wipe_logbook_cases[];
 extern const struct wipe_case wipe_sealed_cases[];
+extern const struct wipe_case wipe_grant_cases[];
 extern const struct wipe_case wipe_device_cases[];
 
 /// Fills with bytes that look random and differ for each seed.

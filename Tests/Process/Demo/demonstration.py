@@ -69,8 +69,21 @@ SEALED = [
     ("plays the recording", "stale"),
 ]
 
+# After the first openings without a network. Not with the firmware either (Lock.takesGrants).
+GUEST = [("so does a guest's", "enrolled, fetched")]
+LENT = [
+    ("guest's phone tries to open", "not permitted"),
+    ("lends it two openings", "lent"),
+    ("one bit of it is changed", "refused"),
+    ("brings it, and opens twice", "taken, accepted, accepted"),
+    ("a third time", "not permitted"),
+    ("takes it back, and the guest tries", "taken, taken, not permitted"),
+]
+
+ONLINE = LOCK.index(("asks for another measurement", "not fetched: no network"))
+LISTENING = LOCK.index(("plays the recording", "stale"))
 COPY = LOCK.index(("the copy opens the lock", "accepted"))
-PROCESS = [*LOCK[:COPY], *SEALED, *LOCK[COPY:], *LOG]
+PROCESS = [*LOCK[:ONLINE], *GUEST, *LOCK[ONLINE:LISTENING], *LENT, *LOCK[LISTENING:COPY], *SEALED, *LOCK[COPY:], *LOG]
 
 WRONG_SIGNATURE = "refused: the signature does not match the request"
 

@@ -50,6 +50,12 @@ package struct Bench: LinkPeripheral {
     precondition(sealed == 0, "the hardware makes a key")
   }
 
+  /// From now on the hardware takes delegations. It starts again.
+  package func lend() {
+    let started = mine { hardware_bench_lend() }
+    precondition(started == 0, "the hardware starts again")
+  }
+
   package func connect() { mine { hardware_bench_connect() } }
   package func disconnect() { mine { hardware_bench_disconnect() } }
   package func losePower() {

@@ -382,5 +382,8 @@ int emit_all(void) {
 #if PFC_SEALS_COMMANDS
   emit_sealed();
 #endif
+#if PFC_GRANTS
+  emit_grants();
+#endif
   return harness_failures() == 0 ? 0 : 1;
 }

@@ -25,5 +25,7 @@ void emit_logbook(void);
 
 /// Sealed commands.
 void emit_sealed(void);
+/// Grants of section 19, made and answered by the core.
+void emit_grants(void);
 
 #endif

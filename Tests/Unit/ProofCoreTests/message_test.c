@@ -16,7 +16,8 @@ static void sizes_are_the_tables(void) {
                   (type == 5 && size == 43) || (type == 6 && size == 124) ||
                   (type == 7 && size == 72) || (type == 8 && size == 28) ||
                   (PFC_SEALS_COMMANDS && type == 10 && size == 35) ||
-                  (type == 11 && size == 24) || (type == 12 && size >= 48 && size <= 336 && size % 32 == 16);
+                  (type == 11 && size == 24) || (type == 12 && size >= 48 && size <= 336 && size % 32 == 16) ||
+                  (PFC_GRANTS && type == 13 && size == 96);
       test_case("type %u, %zu bytes", type, size);
       CHECK_NUMBER(pfc_message_fits((uint8_t)type, size), fits);
     }

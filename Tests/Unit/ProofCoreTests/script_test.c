@@ -88,17 +88,21 @@ static bool parse_typed(const char *value, uint8_t *type, uint8_t *bytes, size_t
   return parse_bytes(value, bytes, capacity, size);
 }
 
-static bool seals(const struct block *block) {
+static bool has_line(const struct block *block, const char *name) {
   for (size_t i = 0; i < block->count; i++) {
-    if (strcmp(block->fields[i].name, "prepare") == 0) return true;
+    if (strcmp(block->fields[i].name, name) == 0) return true;
   }
   return false;
 }
 
 static void judge_script(const struct block *block) {
   const char *step = "";
-  if (!PFC_SEALS_COMMANDS && seals(block)) {
+  if (!PFC_SEALS_COMMANDS && has_line(block, "prepare")) {
     test_note("a script of verifier.txt not run: this build answers no sealed commands");
+    return;
+  }
+  if (!PFC_GRANTS && has_line(block, "grants")) {
+    test_note("a script of verifier.txt not run: this build takes no grants");
     return;
   }
   if (!set_stage(block)) return;
@@ -117,6 +121,10 @@ static void judge_script(const struct block *block) {
     } else if (strcmp(name, "prepare") == 0) {
       give_random(value);
       CHECK_NUMBER(pfc_verifier_prepare(&stage.verifier), PFC_OK);
+#endif
+#if PFC_GRANTS
+    } else if (strcmp(name, "grants") == 0) {
+      CHECK_NUMBER(pfc_verifier_take_grants(&stage.verifier), PFC_OK);
 #endif
     } else if (strcmp(name, "send") == 0) {
       REQUIRE(CHECK(parse_typed(value, &type, bytes, sizeof bytes, &size)));

@@ -62,6 +62,11 @@ extern const struct suite vectors_suite;
 extern const struct suite wire_vectors_suite;
 extern const struct suite hostile_vectors_suite;
 extern const struct suite gate_vectors_suite;
+extern const struct suite grant_suite;
+extern const struct suite grant_vectors_suite;
+extern const struct suite verifier_grant_suite;
+extern const struct suite verifier_loan_suite;
+extern const struct suite verifier_grant_cut_suite;
 extern const struct suite answer_suite;
 extern const struct suite script_suite;
 

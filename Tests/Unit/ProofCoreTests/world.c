@@ -55,6 +55,7 @@ static bool may_have_receipt(uint8_t type, uint8_t verdict) {
     case PFC_VERDICT_ACCEPTED_DEVICE_COPY: return type == PFC_MESSAGE_COMMAND || type == PFC_MESSAGE_RECALL;
     case PFC_VERDICT_HELD:
     case PFC_VERDICT_READY: return type == PFC_MESSAGE_TOKEN;
+    case PFC_VERDICT_DONE: return type == PFC_MESSAGE_GRANT;
     case PFC_VERDICT_NOT_EXECUTED:
     case PFC_VERDICT_STALE: return type == PFC_MESSAGE_RECALL;
     case PFC_VERDICT_INTEGRITY_DIFFERS:
@@ -76,24 +77,28 @@ static bool may_have_detail(uint8_t type, uint8_t verdict) {
     case PFC_VERDICT_ACCEPTED_COPY:
     case PFC_VERDICT_ACCEPTED_DEVICE_COPY:
     case PFC_VERDICT_COPIED:
-    case PFC_VERDICT_STALE:
-    case PFC_VERDICT_NOT_PERMITTED: return type == PFC_MESSAGE_COMMAND;
+    case PFC_VERDICT_STALE: return type == PFC_MESSAGE_COMMAND;
+    case PFC_VERDICT_NOT_PERMITTED: return type == PFC_MESSAGE_COMMAND || type == PFC_MESSAGE_GRANT;
+    case PFC_VERDICT_DONE:
+    case PFC_VERDICT_UNKNOWN: return type == PFC_MESSAGE_GRANT;
     case PFC_VERDICT_HELD:
     case PFC_VERDICT_READY:
     case PFC_VERDICT_INTEGRITY_DIFFERS:
     case PFC_VERDICT_TOO_NEW:
     case PFC_VERDICT_BUSY:
     case PFC_VERDICT_FAULT: return true;
-    case PFC_VERDICT_SUPERSEDED:
+    case PFC_VERDICT_SUPERSEDED: return type == PFC_MESSAGE_TOKEN || type == PFC_MESSAGE_GRANT;
     case PFC_VERDICT_WRONG_MODE: return type == PFC_MESSAGE_TOKEN;
     case PFC_VERDICT_EXPIRED:
+      if (type == PFC_MESSAGE_GRANT) return true;
+      return type == PFC_MESSAGE_TOKEN || type == PFC_MESSAGE_ORDER;
     case PFC_VERDICT_NO_ROOM: return type == PFC_MESSAGE_TOKEN || type == PFC_MESSAGE_ORDER;
     default: return false;
   }
 }
 
 static bool has_detail(uint8_t type, uint8_t verdict) {
-  return may_have_detail(type, verdict) && verdict >= PFC_VERDICT_DEVICE_DIFFERS;
+  return may_have_detail(type, verdict) && verdict >= PFC_VERDICT_DEVICE_DIFFERS && verdict != PFC_VERDICT_UNKNOWN;
 }
 
 /// The counter that a COMMAND or RECALL names; 0 for everything else and for what does not parse.
@@ -126,6 +131,7 @@ uint8_t world_send(struct world *world, uint8_t type, const uint8_t *message, si
   const uint8_t *named = NULL;
   if (type == PFC_MESSAGE_COMMAND && counter_named(type, message, size) != 0) named = message + 2;
   if (type == PFC_MESSAGE_RECALL && size == PFC_RECALL_BYTES) named = message;
+  if (type == PFC_MESSAGE_GRANT && outcome->instance_id != NULL) named = message + 8;
   CHECK(outcome->instance_id == (world->verifier.ready != 0 ? named : NULL));
   if (!may_have_detail(type, outcome->verdict)) CHECK_NUMBER(world->answer.detail, 0);
   if (PFC_TELLS_DETAILS && has_detail(type, outcome->verdict)) CHECK(world->answer.detail != 0);

@@ -17,6 +17,7 @@ extern const struct suite unit_power_suite;
 extern const struct suite unit_log_suite;
 extern const struct suite unit_courier_suite;
 extern const struct suite unit_sealed_suite;
+extern const struct suite unit_grant_suite;
 extern const struct suite admission_suite;
 extern const struct suite flood_suite;
 

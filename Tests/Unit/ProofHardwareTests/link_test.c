@@ -30,7 +30,7 @@ static void expect(unsigned link, const char *request, const char *response) {
 
 static void discovery_finds_what_the_page_says(void) {
   unsigned link = make(185);
-  expect(link, "10 0100 ffff 0028", "11 14 0100 1900 54453292db07cdb2444fda3e010019db");
+  expect(link, "10 0100 ffff 0028", "11 14 0100 1b00 54453292db07cdb2444fda3e010019db");
   expect(link, "10 0200 ffff 0028", "01 10 0200 0a");
   expect(link, "10 0100 ffff 0128", "01 10 0100 10");
   expect(link, "08 0200 0300 0328", "09 15 0200 0c 0300 54453292db07cdb2444fda3e020019db");
@@ -42,8 +42,9 @@ static void discovery_finds_what_the_page_says(void) {
   expect(link, "08 0500 0400 0328", "01 08 0500 01");
   expect(link, "08 0500 0600", "01 08 0500 04");
   expect(link, "08", "01 08 0000 04");
-  // The declarations of all eleven characteristics, as many in one response as fit.
-  static const uint8_t properties[11] = {0x0c, 0x1e, 0x0c, 0x10, 0x02, 0x0c, 0x0c, 0x02, 0x02, 0x0c, 0x02};
+  // The declarations of all twelve characteristics, as many in one response as fit.
+  static const uint8_t properties[12] = {0x0c, 0x1e, 0x0c, 0x10, 0x02, 0x0c,
+                                         0x0c, 0x02, 0x02, 0x0c, 0x02, 0x0c};
   for (unsigned mtu = 23; mtu <= 65; mtu += 21) {
     unsigned other = rig_connect(&rig, (uint16_t)mtu), found = 0;
     uint16_t from = 1;
@@ -54,16 +55,16 @@ static void discovery_finds_what_the_page_says(void) {
       size_t size = rig_take(&rig, other, answer);
       if (answer[0] == PFD_ATT_ERROR) break;
       CHECK_NUMBER((size - 2) % 21, 0);
-      CHECK((size - 2) / 21 == (mtu - 2) / 21 || found + (size - 2) / 21 == 11);
+      CHECK((size - 2) / 21 == (mtu - 2) / 21 || found + (size - 2) / 21 == 12);
       for (size_t at = 2; at + 21 <= size; at += 21) {
-        REQUIRE(CHECK(found < 11));
+        REQUIRE(CHECK(found < 12));
         CHECK_NUMBER(answer[at + 2], properties[found]);
         CHECK_NUMBER(answer[at + 5 + 12], 2 + found);
         from = (uint16_t)(answer[at] + 1);
         found++;
       }
     }
-    CHECK_NUMBER(found, 11);
+    CHECK_NUMBER(found, 12);
   }
 }
 
@@ -83,7 +84,7 @@ static void refuses_by_the_table_of_errors(void) {
   unsigned link = make(23);
   expect(link, "", "");
   expect(link, "0a 0000", "01 0a 0000 01");
-  expect(link, "0a 1a00", "01 0a 1a00 01");
+  expect(link, "0a 1c00", "01 0a 1c00 01");
   expect(link, "0a 0300", "01 0a 0300 02");
   expect(link, "0a 0a00", "01 0a 0a00 02");
   expect(link, "0a 03", "01 0a 0000 04");
@@ -91,7 +92,7 @@ static void refuses_by_the_table_of_errors(void) {
   expect(link, "12 0a00 00", "01 12 0a00 03");
   expect(link, "12 1300 00", "01 12 1300 03");
   expect(link, "12 1900 00", "01 12 1900 03");
-  expect(link, "12 1a00 00", "01 12 1a00 01");
+  expect(link, "12 1c00 00", "01 12 1c00 01");
   expect(link, "12 06", "01 12 0000 04");
   expect(link, "12 0600 01", "01 12 0600 0d");
   expect(link, "12 0600 0200", "01 12 0600 13");
@@ -142,7 +143,7 @@ static void corners_of_the_page_hold(void) {
 
 static void attributes_are_found_as_the_bluetooth_core_says(void) {
   // Vol 3, Part F, 3.4.3: Find Information, then Find By Type Value.
-  static const uint8_t numbers[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  static const uint8_t numbers[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
   unsigned link = make(185), values = 0;
   expect(link, "04 0100 ffff", "05 01 0100 0028 0200 0328");
   expect(link, "04 0300 ffff", "05 02 0300 54453292db07cdb2444fda3e020019db");
@@ -152,7 +153,8 @@ static void attributes_are_found_as_the_bluetooth_core_says(void) {
   expect(link, "04 1500 ffff", "05 02 1500 54453292db07cdb2444fda3e0a0019db");
   expect(link, "04 1700 ffff", "05 02 1700 54453292db07cdb2444fda3e0b0019db");
   expect(link, "04 1900 ffff", "05 02 1900 54453292db07cdb2444fda3e0c0019db");
-  expect(link, "04 1a00 ffff", "01 04 1a00 0a");
+  expect(link, "04 1b00 ffff", "05 02 1b00 54453292db07cdb2444fda3e0d0019db");
+  expect(link, "04 1c00 ffff", "01 04 1c00 0a");
   expect(link, "04 0000 ffff", "01 04 0000 01");
   expect(link, "04 0500 0400", "01 04 0500 01");
   expect(link, "04 0100 ff", "01 04 0100 04");
@@ -182,8 +184,8 @@ static void attributes_are_found_as_the_bluetooth_core_says(void) {
     CHECK_NUMBER(next, PFD_HANDLE_LAST + 1);
     CHECK_NUMBER(values, sizeof numbers);
   }
-  expect(link, "06 0100 ffff 0028 54453292db07cdb2444fda3e010019db", "07 0100 1900");
-  expect(link, "06 0100 0100 0028 54453292db07cdb2444fda3e010019db", "07 0100 1900");
+  expect(link, "06 0100 ffff 0028 54453292db07cdb2444fda3e010019db", "07 0100 1b00");
+  expect(link, "06 0100 0100 0028 54453292db07cdb2444fda3e010019db", "07 0100 1b00");
   expect(link, "06 0200 ffff 0028 54453292db07cdb2444fda3e010019db", "01 06 0200 0a");
   expect(link, "06 0100 ffff 0028 54453292db07cdb2444fda3e020019db", "01 06 0100 0a");
   expect(link, "06 0100 ffff 0028 0f18", "01 06 0100 0a");

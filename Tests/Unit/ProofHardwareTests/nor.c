@@ -63,7 +63,8 @@ void nor_attach(struct nor *nor) {
                                  .erase = nor_erase,
                                  .program = nor_program,
                                  .log_page = PFD_FLASH_PAGES,
-                                 .log_pages = (uint16_t)nor->log_pages};
+                                 .log_pages = (uint16_t)nor->log_pages,
+                                 .grant_page = (uint16_t)(nor->lends ? NOR_GRANT_PAGE : 0)};
 }
 
 void nor_make(struct nor *nor, uint64_t seed) {

@@ -10,7 +10,12 @@
 #include "ProofDevice.h"
 #include "harness.h"
 
-enum { NOR_PAGE_BYTES = 1024, NOR_LOG_PAGES = 5, NOR_BYTES = NOR_PAGE_BYTES * ((int)PFD_FLASH_PAGES + NOR_LOG_PAGES) };
+enum {
+  NOR_PAGE_BYTES = 1024,
+  NOR_LOG_PAGES = 5,
+  NOR_GRANT_PAGE = (int)PFD_FLASH_PAGES + NOR_LOG_PAGES,
+  NOR_BYTES = NOR_PAGE_BYTES * (NOR_GRANT_PAGE + (int)PFD_GRANT_PAGES)
+};
 
 /// State of the flash after an operation that a power cut interrupted.
 enum nor_tear {
@@ -25,6 +30,7 @@ struct nor {
   struct dice dice;
   struct pfd_flash port;  ///< Its context is this structure: `nor_attach` after a copy.
   unsigned log_pages;     ///< 0, or NOR_LOG_PAGES if there is a log
+  bool lends;             ///< It has pages for loans.
   unsigned operations;    ///< Programs and erases so far
   unsigned erases;
   unsigned reads;

@@ -134,9 +134,19 @@ uint8_t rig_verdict(struct rig *rig, unsigned link, uint16_t handle, const uint8
 
 // Apps -----------------------------------------------------------------------------------------------------------
 
+void owner_sign(struct owner *owner, const struct rig *rig) {
+  struct dice dice = {owner->token.issued};
+  uint8_t ephemeral[32];
+  dice_fill(&dice, ephemeral, sizeof ephemeral);
+  CHECK_NUMBER(pfc_token_create(owner->bytes, &owner->token, rig->hardware.public_key,
+                                rig->hardware.has_factory_secret == 1 ? rig->hardware.factory_secret : NULL,
+                                rig->signing_key, ephemeral),
+               PFC_OK);
+  pfc_token_digest(owner->digest, owner->bytes);
+}
+
 void owner_make(struct owner *owner, const struct rig *rig, uint64_t seed, uint32_t generation, uint32_t uses) {
   struct dice dice = {seed};
-  uint8_t ephemeral[32];
   memset(owner, 0, sizeof *owner);
   owner->token.version = PFC_VERSION;
   owner->token.mode = rig->hardware.mode;
@@ -149,16 +159,11 @@ void owner_make(struct owner *owner, const struct rig *rig, uint64_t seed, uint3
   memcpy(owner->token.hardware_id, rig->hardware.id, PFC_ID_BYTES);
   dice_fill(&dice, owner->token.instance_id, PFC_ID_BYTES);
   dice_fill(&dice, &owner->token.secrets, sizeof owner->token.secrets);
-  dice_fill(&dice, ephemeral, sizeof ephemeral);
   if (rig->hardware.has_factory_secret == 1) {
     owner->token.version = PFC_TOKEN_VERSION_2;
     owner->token.base = generation;
   }
-  CHECK_NUMBER(pfc_token_create(owner->bytes, &owner->token, rig->hardware.public_key,
-                                rig->hardware.has_factory_secret == 1 ? rig->hardware.factory_secret : NULL,
-                                rig->signing_key, ephemeral),
-               PFC_OK);
-  pfc_token_digest(owner->digest, owner->bytes);
+  owner_sign(owner, rig);
 }
 
 uint8_t owner_present(struct owner *owner, struct rig *rig, unsigned link) {

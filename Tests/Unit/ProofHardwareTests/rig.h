@@ -68,6 +68,8 @@ uint8_t rig_send(struct rig *rig, unsigned link, uint16_t handle, const uint8_t 
 /// The same, and the verdict; 0 if the answer is none.
 uint8_t rig_verdict(struct rig *rig, unsigned link, uint16_t handle, const uint8_t *message, size_t size);
 
+/// Signs the token anew, after a change of its fields.
+void owner_sign(struct owner *owner, const struct rig *rig);
 void owner_make(struct owner *owner, const struct rig *rig, uint64_t seed, uint32_t generation, uint32_t uses);
 uint8_t owner_present(struct owner *owner, struct rig *rig, unsigned link);
 bool owner_ask(struct owner *owner, struct rig *rig, unsigned link);

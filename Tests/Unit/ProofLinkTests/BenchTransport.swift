@@ -173,6 +173,20 @@ struct BenchProver: CommandProver {
     return try token.receipt(of: answer, with: secrets)
   }
 
+  func delegate(
+    _ loan: Delegation.Loan, from lender: Delegation.Lender, form: TokenForm
+  ) throws(ProofError) -> Delegation {
+    if let failure { throw failure }
+    return Delegation(loan, from: lender, with: secrets)
+  }
+
+  func receipt(
+    of answer: Answer, to delegation: Delegation, for hardware: HardwareID, form: TokenForm
+  ) throws(ProofError) -> Receipt {
+    if let failure { throw failure }
+    return try delegation.receipt(of: answer, with: secrets)
+  }
+
   func recall(
     of command: OpenCommand, from instance: InstanceID, to hardware: HardwareID, form: TokenForm
   ) throws(ProofError) -> Recall {

@@ -194,7 +194,7 @@ extension BenchTests {
         memory.openCommand = OpenCommand(
           nonce: try ProofNonce([UInt8](repeating: 5, count: 16)), counter: 6)
         let bytes = memory.bytes
-        #expect(bytes.count == LinkMemory.byteCountMax)
+        #expect(bytes.count == LinkMemory.byteCountTwo)
         #expect(try LinkMemory(bytes) == memory)
         #expect(!"\(full)".contains("1, 1"))
         for index in bytes.indices {

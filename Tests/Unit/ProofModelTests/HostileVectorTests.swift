@@ -81,6 +81,19 @@ struct HostileVectorTests {
     }
   }
 
+  @Test("of grants", arguments: Block.read("hostile_grant.txt", "open_grant"))
+  func grants(block: Block) {
+    expect(block) {
+      let secrets = try HardwareSecrets(
+        integrityKey: block.secret("k"), integrity: block.secret("im"),
+        deviceKey: block.secret("dpk"), device: block.secret("dm"), form: .diversified)
+      let delegation = try Delegation(block.bytes("grant"))
+      try delegation.check(
+        with: secrets, at: HardwareID(block.bytes("hardware_id")),
+        token: TokenDigest(block.bytes("token_digest")))
+    }
+  }
+
   @Test("of frames", arguments: Block.read("hostile_frame.txt", "reassemble"))
   func frames(block: Block) throws {
     var reassembler = Reassembler()
@@ -177,6 +190,7 @@ struct ScriptTests {
         first = VerifierSession()
         second = VerifierSession()
         link = 1
+      case "grants": try verifier.takeDelegations()
       case "prepare":
         platform.script(random: hex(line.value))
         try verifier.prepareSealedCommands()

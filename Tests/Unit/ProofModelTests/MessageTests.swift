@@ -11,7 +11,7 @@ struct MessageTests {
       .ask: 1...1, .challenge: [40, 72], .token: 288...288, .command: 58...358, .verdict: 43...43,
       .order: 124...124, .recall: 72...72, .status: 28...28, .sealedAnswer: 35...35,
       .logAsk: 24...24,
-      .log: stride(from: 48, through: 336, by: 32),
+      .log: stride(from: 48, through: 336, by: 32), .grant: 96...96,
     ]
     let range = Set(try #require(allowed[type]).map { $0 })
     for count in 0...400 {

@@ -18,8 +18,8 @@ struct RefusalDetailTests {
   @Test("no detail is told of these verdicts")
   func silent() {
     let silent: [Verdict] = [
-      .accepted, .held, .deviceDiffers, .attemptsExhausted, .usesExhausted, .unknownInstance,
-      .notForMe, .notSigned, .revoked, .malformed,
+      .accepted, .held, .deviceDiffers, .attemptsExhausted, .usesExhausted, .notForMe,
+      .notSigned, .revoked, .malformed,
     ]
     for verdict in silent {
       #expect(RefusalDetail(of: verdict, number: 1) == nil)

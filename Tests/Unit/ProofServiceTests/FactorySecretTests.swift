@@ -230,10 +230,10 @@ import Testing
 
   @Test func `features are known words, each once`() throws {
     let bench = try Bench()
-    let words = ["token-2", "ratchet", "sealed", "log", "factory-secret", "upcoming"]
+    let words = ["token-2", "ratchet", "sealed", "log", "grants", "factory-secret", "upcoming"]
     #expect(HardwareFeatures.known.words == words)
     #expect(HardwareFeatures(words: HardwareFeatures.known.words) == .known)
-    #expect(HardwareFeatures.known.rawValue == 0x6F)
+    #expect(HardwareFeatures.known.rawValue == 0x7F)
     for words: [JSONValue] in [["x"], ["token-2", "token-2"], [""], ["factory-secret"]] {
       #expect(throws: ServiceError.self) {
         _ = try bench.management.perform(

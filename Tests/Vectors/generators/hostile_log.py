@@ -50,7 +50,6 @@ def _entries() -> Iterator[Block]:
     yield offer("a tag over the cipher", cipher + tag, "differs", "WrongTranscript")
     for content, comment in (
         (b"\x00" + bytes(15), "event 0"),
-        (b"\x04" + bytes(15), "event 4, reserved for grants"),
         (b"\x06" + bytes(15), "event 6"),
         (b"\x01\x01\x00\x01" + bytes(12), "a command with a flag"),
         (b"\x05\x10\x00\x00" + bytes(12), "a note of 16 undone entries"),

@@ -52,6 +52,8 @@ LABELS = (
     b"pfc2.chan-down..",
     b"pfc2.chan-step..",
     b"pfc2.nonce......",
+    b"pfc2.grant-key..",
+    b"pfc2.grant-id...",
     b"pfc1.gate-key...",
     b"pfc1.gate-im....",
     b"pfc1.gate-secret",

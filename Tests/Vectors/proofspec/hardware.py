@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from . import ratchet as ratchets
 from .basics import FOREVER, Refused, same
 from .curves import hardware_public
+from .hardware_grants import GrantRules
 from .hardware_sealed import LockKey, Opened, SealedRules
 from .message import (
     ASK_CHALLENGE,
@@ -27,14 +28,14 @@ from .message import (
 )
 from .order import FLOOR, REVOKE, Order, check_address, open_order
 from .proof import Occasion, has_ratchet, is_integrity, is_sealed, proof, recall_tag, receipt
-from .stored import FREE, HELD, NO_SECRETS, NONCE_BYTES, REVOKED, Global, Slot
+from .stored import FREE, HELD, NO_SECRETS, NONCE_BYTES, REVOKED, Global, Loan, Slot
 from .token import RATCHET_BITS, SEALED, UPCOMING, Body, check_header, open_token, token_digest
 
 OPENINGS_MAX, REFUSALS_MAX = 4, 16
 EPOCH_STEP = 400 * 86_400  # seconds by which one signature moves the time
 AHEAD = 65535  # detail of what is beyond the step
 NO_CHALLENGE, OTHER_CHALLENGE, TIMED_OUT, ENDED = 1, 2, 3, 4  # details of stale
-CLASS, INTEGRITY_DEMANDED, SEALED_DEMANDED = 1, 2, 3  # of not permitted
+SEALED_DEMANDED = 3  # of not permitted
 BELOW_FLOOR, OLDER_GENERATION = 1, 2  # of superseded
 RESERVED_BIT, UNKNOWN_KIND = 3, 4  # of too new
 NOT_DRAWN = 2  # of fault
@@ -89,13 +90,14 @@ class Store:
 
     globals: Global = field(default_factory=Global)
     slots: list[Slot] = field(default_factory=list)
+    loans: list[Loan] = field(default_factory=list)
 
 
 def uses_left(slot: Slot) -> int:
     return UNLIMITED if slot.uses == FOREVER else min(slot.uses, UNLIMITED - 1)
 
 
-class Hardware(SealedRules):
+class Hardware(SealedRules, GrantRules):
     """One piece of hardware; `use` says over which of its links the next message comes."""
 
     def __init__(
@@ -103,7 +105,8 @@ class Hardware(SealedRules):
     ) -> None:
         self.settings, self.random, self.clock = settings, random, clock
         self.public = hardware_public(settings.secret)
-        self.flash = Store(slots=[Slot() for _ in range(settings.slots)])
+        slots = range(settings.slots)
+        self.flash = Store(slots=[Slot() for _ in slots], loans=[Loan.empty(settings.slots) for _ in slots])
         self.restart()
 
     def restart(self) -> None:
@@ -120,7 +123,7 @@ class Hardware(SealedRules):
             if slot.state != FREE and slot.uses == FOREVER and not slot.ratchet_policy:
                 slot.last_verdict, slot.last_counter = 0, self.next_counter
         self.links: dict[int, Link] = {}
-        self.seals, self.lock_key = False, None
+        self.seals, self.lock_key, self.grants = False, None, False
         self.use(1)
 
     def use(self, number: int) -> None:
@@ -147,6 +150,7 @@ class Hardware(SealedRules):
             Type.COMMAND: self._command,
             Type.ORDER: self._order,
             Type.RECALL: self._recall,
+            Type.GRANT: self._grant,
         }.get(type)
         answer = handler(message) if handler else Answer(Verdict.MALFORMED)
         return Type.VERDICT, answer.encoded()
@@ -254,6 +258,8 @@ class Hardware(SealedRules):
 
     def _take(self, i: int, body: Body, digest: bytes) -> None:
         slot = self.store.slots[i]
+        if slot.state != HELD:
+            self._forget(i)
         if slot.state == FREE:
             slot = self._settle(i, body.instance_id)
         # The last accepted command and the revoked generation belong to the instance and stay.
@@ -369,10 +375,10 @@ class Hardware(SealedRules):
         is_tagged = has_ratchet(c.kind) if opened is None else any(c.ratchet_tag)
         if is_tagged != (policy != ratchets.NONE):
             return Verdict.NOT_PERMITTED, ratchets.DETAILS[policy]
-        classes = slot.integrity_classes if integrity else slot.device_classes
+        own = slot.integrity_classes if integrity else slot.device_classes
+        classes = own | self._lent(i) if integrity else own
         if not classes >> c.cls & 1:
-            either = slot.integrity_classes >> c.cls & 1
-            return Verdict.NOT_PERMITTED, INTEGRITY_DEMANDED if either else CLASS
+            return Verdict.NOT_PERMITTED, self._class_detail(i, slot, c.cls)
         verdict = Verdict.ACCEPTED if integrity else Verdict.ACCEPTED_DEVICE_ONLY
         moves = nonce if opened is None else opened.step
         if policy and not same(ratchets.tag(slot.ratchet, nonce), c.ratchet_tag):
@@ -388,6 +394,8 @@ class Hardware(SealedRules):
                 slot.ratchet = ratchets.fork(secrets, moves)
         elif policy:
             slot.ratchet = ratchets.step(slot.ratchet, moves)
+        if not own >> c.cls & 1:
+            self._charge(i)
         slot.last_verdict, slot.last_counter = verdict, c.counter
         slot.last_nonce = nonce[:NONCE_BYTES]
         self.recalled[i] = c.counter

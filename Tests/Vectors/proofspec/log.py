@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from .basics import Reader, Refused, kdf, mac, same, u8, u32, u64
 
-COMMAND, TOKEN, ORDER, NOTE = 1, 2, 3, 5
+COMMAND, TOKEN, ORDER, GRANT, NOTE = 1, 2, 3, 4, 5
 STARTED = 0x01
 UNDONE_MAX, BLOCK, ENTRIES_MAX, STEPS_MAX = 15, 16, 9, 1 << 20
 TAG_BYTES, ENTRY_BYTES, FIELDS_BYTES = 16, 32, 32
@@ -66,7 +66,7 @@ class Content:
 
 def decode_content(data: bytes) -> Content:
     event, second, third, flags = data[:4]
-    if event not in (COMMAND, TOKEN, ORDER, NOTE):
+    if event not in (COMMAND, TOKEN, ORDER, GRANT, NOTE):
         raise Refused("too-new")
     note = event == NOTE
     if note and (second > UNDONE_MAX or third or flags & ~STARTED) or not note and flags:

@@ -27,6 +27,7 @@ class Type(IntEnum):
     STATUS = 8
     LOG_ASK = 11
     LOG = 12
+    GRANT = 13
 
 
 class Verdict(IntEnum):
@@ -71,6 +72,7 @@ LENGTHS = {
     Type.STATUS: (28, 28),
     Type.LOG_ASK: (24, 24),
     Type.LOG: (48, 336),
+    Type.GRANT: (96, 96),
 }
 
 

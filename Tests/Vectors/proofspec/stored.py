@@ -13,6 +13,7 @@ VERSION = 2
 GLOBAL_BYTES, SLOT_BYTES, TAG_BYTES = 24, 208, 16
 OLD_VERSION, OLD_SLOT_BYTES = 1, 196
 NONCE_BYTES = 8  # of the last nonce, in a slot
+PREFIX_BYTES, LOAN_HEAD_BYTES = 8, 48  # of ids and digests in a loan; of a loan before its serials
 FREE, HELD, REVOKED = 0, 1, 2
 NO_SECRETS = Secrets(bytes(16), bytes(32), bytes(16), bytes(32))
 
@@ -77,6 +78,42 @@ class Slot:
             + u8(self.copies)
             + u16(self.delegable_classes)
         )
+
+
+@dataclass
+class Loan:
+    """The loan of the instance of one slot (section 19)."""
+
+    owner: int  # its slot, counted from 1; 0 for none
+    classes: int
+    uses: int
+    end: int
+    digest: bytes
+    owner_id: bytes
+    member_id: bytes
+    named: bytes
+    serials: list[int]  # the highest of each slot
+
+    @staticmethod
+    def empty(slots: int) -> "Loan":
+        return Loan(0, 0, 0, 0, *([bytes(PREFIX_BYTES)] * 4), [0] * slots)
+
+    def payload(self) -> bytes:
+        head = u8(self.owner) + u8(0) + u16(self.classes) + u16(self.uses) + u16(0) + u64(self.end)
+        names = self.digest + self.owner_id + self.member_id + self.named
+        return head + names + b"".join(u32(serial) for serial in self.serials)
+
+
+def decode_loan(payload: bytes) -> Loan:
+    r = Reader(payload)
+    owner, zero, classes, uses, zeros, end = (r.uint(n) for n in (1, 1, 2, 2, 2, 8))
+    names = [r.take(PREFIX_BYTES) for _ in range(4)]
+    serials = [r.uint(4) for _ in range((len(payload) - LOAN_HEAD_BYTES) // 4)]
+    if owner > len(serials):
+        raise Refused("damaged")
+    if zero or zeros:
+        raise Refused("too-new")
+    return Loan(owner, classes, uses, end, *names, serials)
 
 
 def decode_global(payload: bytes) -> Global:

@@ -26,7 +26,7 @@ func probeFactorySecret(_ baseline: BaselineProbe) throws {
   try expect(secret.hardware == hardware.id && secret.description.contains("FactorySecret"))
   try expect(secret.customMirror.children.count == 1)
   let features: HardwareFeatures = [
-    .tokenVersionTwo, .ratchet, .sealedCommands, .log, .factorySecret, .upcoming,
+    .tokenVersionTwo, .ratchet, .sealedCommands, .log, .grants, .factorySecret, .upcoming,
   ]
   try expect(later.base == later.generation && !later.isUpcoming)
   try expect(features == .known && HardwareFeatures(rawValue: features.rawValue) == features)
@@ -132,7 +132,7 @@ func probeMessages(_ baseline: BaselineProbe) throws {
   try expect(opened.counter == 5 && opened.instance == baseline.instance)
   try expect(try recall.outcome(of: answer) == .accepted(receipt))
   try expect([Outcome.notExecuted, .unknown].allSatisfy { !$0.isAccepted })
-  try expect(Question.allCases == [.token, .command, .order, .recall])
+  try expect(Question.allCases == [.token, .command, .order, .recall, .delegation])
 }
 
 /// The least that hardware must provide.
@@ -146,13 +146,14 @@ final class LeastPlatform: Platform {
   }
 
   func read(_ bytes: inout MutableSpan<UInt8>, from area: StorageArea) throws(PlatformFailure) {
-    guard let stored = areas.withLock({ $0[area] }) else { throw PlatformFailure() }
-    for index in bytes.indices { bytes[index] = stored[index] }
+    // Blank storage is all zeros.
+    let stored = areas.withLock { $0[area] } ?? []
+    for index in bytes.indices { bytes[index] = index < stored.count ? stored[index] : 0 }
   }
 
   func write(_ bytes: Span<UInt8>, to area: StorageArea) throws(PlatformFailure) {
     let copied = bytes.indices.map { bytes[$0] }
-    guard copied.count <= StorageArea.byteCountMax, area.record < StorageArea.recordCount,
+    guard copied.count <= StorageArea.byteCountMax, area.record < 2 * StorageArea.recordCount,
       area.copy < 2
     else { throw PlatformFailure() }
     areas.withLock { $0[area] = copied }
@@ -227,6 +228,7 @@ func probeProver(_ baseline: BaselineProbe) throws {
   let held = Answer(.held, to: nonce, with: secrets)
   try expect(try prover.receipt(of: held, to: token, for: hardware).verdict == .held)
   try probeProofs(of: prover, baseline)
+  try probeLending(by: prover, baseline)
 }
 
 func probeProofs(of prover: Prover<Collector>, _ baseline: BaselineProbe) throws {

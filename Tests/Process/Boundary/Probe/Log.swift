@@ -43,6 +43,6 @@ func probeLog() throws {
   try expect(entries.map(\.commandClass).isEmpty && entries.map(\.kind).isEmpty)
   try expect(entries.map(\.instanceBegins).isEmpty && entries.map(\.time).isEmpty)
   try expect(entries.map(\.counter).isEmpty && entries.compactMap(\.note).isEmpty)
-  try expect(HardwareLogEntry.Event.allCases == [.command, .token, .order, .note])
+  try expect(HardwareLogEntry.Event.allCases == [.command, .token, .order, .grant, .note])
   try expect([MessageType.logAsk, .log].count == 2)
 }

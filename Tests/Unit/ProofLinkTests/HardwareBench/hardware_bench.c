@@ -6,7 +6,7 @@
 
 #include "ProofDevice.h"
 
-enum { PAGE_BYTES = 1024, FLASH_BYTES = PAGE_BYTES * (int)PFD_FLASH_PAGES, QUEUE = 8 };
+enum { PAGE_BYTES = 1024, FLASH_BYTES = PAGE_BYTES * (int)(PFD_FLASH_PAGES + PFD_GRANT_PAGES), QUEUE = 8 };
 
 static uint8_t flash[FLASH_BYTES];
 static uint64_t dice;
@@ -94,6 +94,11 @@ int hardware_bench_restart(void) {
 int hardware_bench_seal(void) {
   seals = 1;
   return pfd_unit_seal(&unit);
+}
+
+int hardware_bench_lend(void) {
+  port.flash.grant_page = PFD_FLASH_PAGES;
+  return hardware_bench_restart();
 }
 
 void hardware_bench_connect(void) {
