@@ -19,6 +19,8 @@ PAGE = 4096
 SLOTS = {"full": 2, "symmetric": 1}
 # As NOR_LOG_PAGES of port.h, and FLASH_LOG_PAGES of proof-hardware.
 LOG_PAGES = {"full": 6, "symmetric": 0}
+# As PFD_GRANT_PAGES, where the profile takes grants.
+LOAN_PAGES = {"full": 4, "symmetric": 0}
 SEED_PAGES = 2
 NOR_BYTES = 16 << 20
 END = b"\0\0"
@@ -35,8 +37,8 @@ def pages(slots):
 
 
 def nor_pages(profile):
-    """As NOR_PAGES of port.h: ledger, seed, log."""
-    return pages(SLOTS[profile]) + SEED_PAGES + LOG_PAGES[profile]
+    """As NOR_PAGES of port.h: ledger, seed, log, loans."""
+    return pages(SLOTS[profile]) + SEED_PAGES + LOG_PAGES[profile] + LOAN_PAGES[profile]
 
 
 def put_seed(file, slots):
@@ -52,7 +54,8 @@ def factory(flash, profile, words):
     """Writes a flash image as the hardware's program provisions it, with as many slots as the firmware has, then the
     seed. Uses a file of its own until all of it stands: a refusal leaves the flash as it was.
 
-    The program has the log behind the ledger. The firmware has the seed between them; a log that is not kept is blank.
+    The program has the log behind the ledger. The firmware has the seed between them; a log that is not kept is blank,
+    and so are the pages of loans behind it.
     """
     slots = SLOTS[profile]
     ledger, log = pages(slots) * PAGE, LOG_PAGES[profile] * PAGE
@@ -84,6 +87,7 @@ def factory(flash, profile, words):
         put_seed(file, slots)
         file.seek(log_at)
         file.write(made_log or blank)
+        file.write(b"\xff" * LOAN_PAGES[profile] * PAGE)
         file.truncate(NOR_BYTES)
     new.replace(flash)
     return 0

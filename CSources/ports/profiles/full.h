@@ -12,7 +12,7 @@
 #define PFD_TELLS_EVENTS 1
 #define PFC_KEEPS_LOG 1
 #define PFC_SEALS_COMMANDS 0  ///< The key, the longer answers and the stack of X25519 do not fit into 8 KiB of RAM.
-#define PFC_GRANTS 0  ///< They fit, and leave too little for what is to come: docs/FIRMWARE.md, section 3.
+#define PFC_GRANTS 1
 #define PFD_KEEPS_STATE 0  ///< After a restart the lock is closed and its version is 1.
 
 #endif

@@ -5,18 +5,16 @@
 import unittest
 
 from central import CAPABILITIES, AttError, LinkEnded
+from lending import USES, Lending
 from proofspec import grant
-from proofspec.message import Type, Verdict, parse_answer
-from proofspec.proof import receipt
-from proofspec.token import token_digest
-from stage import BEGIN, PAGE, POWER_FAILED, PRODUCTION, App, Backend, Hardware
+from proofspec.message import Verdict
+from stage import PAGE, POWER_FAILED, PRODUCTION, App, Backend, Hardware
 
-OPEN, RING, USES = 0x2, 0x8, 3
 LOG_PAGES, GRANT_PAGES = 6, 16
 FEATURE_GRANTS = 1 << 4
 
 
-class Grants(unittest.TestCase):
+class Grants(Lending, unittest.TestCase):
     def setUp(self):
         self.backend, self.owner, self.member = Backend(7), App(40), App(60)
         self.hardware = Hardware(self.id().rsplit(".", 1)[1], [self.backend.public], PRODUCTION, "--floor", "0")
@@ -40,50 +38,10 @@ class Grants(unittest.TestCase):
         self.assertIn(f"features = 0x{told:02x}\n", printed)
         return told
 
-    def hold(self, link):
-        def token(app, **fields):
-            return app.token(self.backend, self.hardware, version=2, base=1, device_classes=0, **fields)
-
-        self.owners = token(self.owner, integrity_classes=OPEN | RING, delegable_classes=OPEN)
-        self.members = token(self.member, integrity_classes=RING)
-        self.assertEqual(self.owner.present(link, self.hardware, self.owners), Verdict.HELD)
-        self.assertEqual(self.member.present(link, self.hardware, self.members), Verdict.HELD)
-
-    def make(self, serial=1, classes=OPEN, secrets=None, hint=None):
-        fields = grant.Grant(hint or self.hardware.id[:4], self.owner.instance, token_digest(self.members), 1, serial,
-                             classes, USES if classes else 0, BEGIN + 1000 if classes else 0)
-        return grant.create(fields, secrets or self.owner.shared(self.hardware), token_digest(self.owners))
-
-    def present(self, link, made, reader):
-        answer = parse_answer(link.say(Type.GRANT, made)[1])
-        if answer.verdict == Verdict.ORDER_DONE:
-            key = reader.shared(self.hardware).device_key
-            self.assertEqual(answer.receipt, receipt(key, grant.digest(made), answer.verdict, answer.detail, 0))
-        return Verdict(answer.verdict), answer.detail
-
-    def open(self, link):
-        return Verdict(self.member.do(link, self.hardware).verdict)
-
     def test_a_member_opens_and_the_loan_outlives_a_restart(self):
         self.provision("--grants", "yes")
         self.hardware.start()
-        with self.hardware.connect() as link:
-            self.hold(link)
-            self.assertEqual(self.open(link), Verdict.NOT_PERMITTED)
-            made = self.make()
-            self.assertEqual(self.present(link, made, self.member), (Verdict.ORDER_DONE, USES))
-            self.assertEqual(self.open(link), Verdict.ACCEPTED)
-        self.hardware.cut()
-        self.hardware.start()
-        with self.hardware.connect() as link:
-            self.assertEqual(self.present(link, made, self.member), (Verdict.ORDER_DONE, USES - 1))
-            self.assertEqual(self.open(link), Verdict.ACCEPTED)
-            self.assertEqual(self.present(link, self.make(2, 0), self.owner), (Verdict.ORDER_DONE, 0))
-            self.assertEqual(self.open(link), Verdict.NOT_PERMITTED)
-            self.assertEqual(self.present(link, made, self.member), (Verdict.NOT_PERMITTED, 4))
-            changed = self.owner.secrets.diversified(bytes(16))
-            self.assertEqual(self.present(link, self.make(3, OPEN, changed), self.member)[0], Verdict.DEVICE_DIFFERS)
-            self.assertEqual(self.present(link, self.make(3, hint=b"else"), self.member)[0], Verdict.NOT_FOR_ME)
+        made = self.live_through_a_loan()
         self.hardware.stop()
         name = f"{self.hardware.id[:4].hex()}-g{grant.digest(made)[:4].hex()}"
         taken = [line for line in self.hardware.log if f"ref={name}" in line]
@@ -94,7 +52,7 @@ class Grants(unittest.TestCase):
         self.hardware.start()
         with self.hardware.connect() as link:
             self.hold(link)
-            self.assertEqual(self.present(link, self.make(), self.member)[0], Verdict.MALFORMED)
+            self.assertEqual(self.present(link, self.grant(), self.member)[0], Verdict.MALFORMED)
         self.hardware.stop()
         self.assertEqual((self.size(), self.features() & FEATURE_GRANTS), (0, 0))
 
@@ -124,7 +82,7 @@ class Grants(unittest.TestCase):
         serial, cuts = 0, 0
         for cut in range(1, 16):
             serial += 1
-            made, opened = self.make(serial), 0
+            made, opened = self.grant(serial), 0
             if self.hardware.start("--cut", f"{cut % 4 + 1}:{cut}"):
                 try:
                     with self.hardware.connect() as link:

@@ -15,6 +15,8 @@ struct ReasonTests {
       .tokenRefused, .tokenExpired, .revoked, .full, .hardwareTooOld, .busy, .hardwareFault,
       .notMeasured, .notStored, .unreachable, .linkLost, .timedOut, .cancelled, .earlierCommand,
       .resourcesExhausted, .copied, .logMissing, .logNotPermitted, .sealingMissing,
+      .delegationMissing,
+      .delegationRefused, .tokenNotHeld,
     ]
     let answers = reasons.map { reason in
       let error = LinkError(reason)
