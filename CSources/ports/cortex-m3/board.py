@@ -73,13 +73,15 @@ def factory(flash, profile, words):
             kept_log = file.read(log)
         new.write_bytes(kept + (kept_log if kept_log != blank else b""))
         shutil.copymode(flash, new)
-    done = subprocess.run([program, "--flash", new, *words])
+    loans = b"\xff" * LOAN_PAGES[profile] * PAGE
+    done = subprocess.run([program, "--flash", new, *words, *(("--grants", "yes") if loans else ())])
     if done.returncode != 0:
         new.unlink(missing_ok=True)
         return done.returncode
     with open(new, "r+b") as file:
         file.seek(ledger)
         made_log = file.read()
+        made_log = made_log[:len(made_log) - len(loans)]
         if len(made_log) not in (0, log):
             print(f"proof-firmware: the profile {profile} keeps no log", file=sys.stderr)
             new.unlink()
@@ -87,7 +89,7 @@ def factory(flash, profile, words):
         put_seed(file, slots)
         file.seek(log_at)
         file.write(made_log or blank)
-        file.write(b"\xff" * LOAN_PAGES[profile] * PAGE)
+        file.write(loans)
         file.truncate(NOR_BYTES)
     new.replace(flash)
     return 0

@@ -14,7 +14,7 @@ TOOLS = "arm-none-eabi-"
 FLASH_BYTES = 1 << 20
 RAM, RAM_BYTES = 0x20000000, 8192
 # Its pages, and the counters of erasures behind them.
-NOR, NOR_BYTES = 0x21000000, (1 << 16) + 4096
+NOR, NOR_BYTES = 0x21000000, 21 << 12
 TIMER, UART, LOG_UART, SYSTEM = 0x40000000, 0x40004000, 0x40005000, 0xE000E000
 TICKS = 400
 # Arithmetic of curves, hashes and ciphers that ends in bytes and decides nothing by itself.
