@@ -84,7 +84,7 @@ class Demo(unittest.TestCase):
             counts.append(len(told["lines"]))
             self.assertClean()
         # docs/FIRMWARE.md tells the first of them.
-        self.assertEqual(counts, [55, 24])
+        self.assertEqual(counts, [62, 24])
         for refused in (["--act", "3"], ["--act", "2", "--hardware", "/bin/true"], ["--act", "2", "--prepare", "x"]):
             status, output, errors = self.stage.play(*refused)
             self.assertEqual((status, output), (2, ""), refused)
