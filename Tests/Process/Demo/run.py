@@ -83,7 +83,6 @@ class Demo(unittest.TestCase):
             self.assertEqual(len(faults(told["lines"], other)), len(other))
             counts.append(len(told["lines"]))
             self.assertClean()
-        # docs/FIRMWARE.md tells the first of them.
         self.assertEqual(counts, [62, 24])
         for refused in (["--act", "3"], ["--act", "2", "--hardware", "/bin/true"], ["--act", "2", "--prepare", "x"]):
             status, output, errors = self.stage.play(*refused)
