@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import threading
 
-from central import CHALLENGE, REPLY, STATUS, AttError, Central
+from central import CAPABILITIES, CHALLENGE, REPLY, STATUS, AttError, Central
 from proofspec.basics import DEVELOPMENT, FOREVER, PRODUCTION
 from proofspec.curves import issuer_public
 from proofspec.keys import DIVERSIFIED, Secrets, issuer_id
@@ -63,6 +63,18 @@ class Hardware:
             raise Refused(done.stderr)
         fields = dict(line.split(" = ") for line in done.stdout.splitlines())
         self.id, self.public = bytes.fromhex(fields["id"]), bytes.fromhex(fields["public-key"])
+
+    def features(self):
+        """As provisioning prints them, and as the hardware tells them."""
+        printed = self.run("--provision", "--floor", "0", "--epoch", "0").stdout
+        if not self.start():
+            raise AssertionError("it does not start")
+        with self.connect() as link:
+            told = int.from_bytes(link.read(CAPABILITIES)[4:8], "little")
+        self.stop()
+        if f"features = 0x{told:02x}\n" not in printed:
+            raise AssertionError(f"it tells the features 0x{told:02x}, and provisioning printed {printed}")
+        return told
 
     def start(self, *words, env=None):
         """Power on. Returns when it listens, or False when power failed before."""

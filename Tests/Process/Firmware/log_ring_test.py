@@ -20,8 +20,8 @@ Whole = log_process_test.Log.__dict__
 
 
 class LogOnTheBoard(unittest.TestCase):
-    provision, entries, token, live, features, keep_begin_and_end = (
-        Whole[name] for name in ("provision", "entries", "token", "live", "features", "keep_begin_and_end"))
+    provision, entries, token, live, keep_begin_and_end = (
+        Whole[name] for name in ("provision", "entries", "token", "live", "keep_begin_and_end"))
 
     def setUp(self):
         self.backend, self.app = Backend(7), App(40)
@@ -53,9 +53,9 @@ class LogOnTheBoard(unittest.TestCase):
         self.provision()
         self.live(3)
         self.assertEqual(self.area(), b"\xff" * len(self.area()))
-        self.assertEqual(self.features() & log_process_test.FEATURE_LOG, 0)
+        self.assertEqual(self.hardware.features() & log_process_test.FEATURE_LOG, 0)
         self.provision(log="yes")
-        self.assertEqual(self.features() & log_process_test.FEATURE_LOG, log_process_test.FEATURE_LOG)
+        self.assertEqual(self.hardware.features() & log_process_test.FEATURE_LOG, log_process_test.FEATURE_LOG)
 
     def test_provisioning_keeps_begins_and_ends_a_log(self):
         self.keep_begin_and_end()

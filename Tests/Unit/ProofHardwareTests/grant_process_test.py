@@ -4,7 +4,7 @@
 
 import unittest
 
-from central import CAPABILITIES, AttError, LinkEnded
+from central import AttError, LinkEnded
 from lending import USES, Lending
 from proofspec import grant
 from proofspec.message import Verdict
@@ -28,16 +28,6 @@ class Grants(Lending, unittest.TestCase):
         """Pages behind the ledger's."""
         return (self.hardware.flash.stat().st_size - self.plain_size) // PAGE
 
-    def features(self):
-        """As provisioning prints them, and as the hardware tells them."""
-        printed = self.hardware.run("--provision", "--floor", "0", "--epoch", "0").stdout
-        self.assertTrue(self.hardware.start())
-        with self.hardware.connect() as link:
-            told = int.from_bytes(link.read(CAPABILITIES)[4:8], "little")
-        self.hardware.stop()
-        self.assertIn(f"features = 0x{told:02x}\n", printed)
-        return told
-
     def test_a_member_opens_and_the_loan_outlives_a_restart(self):
         self.provision("--grants", "yes")
         self.hardware.start()
@@ -54,23 +44,24 @@ class Grants(Lending, unittest.TestCase):
             self.hold(link)
             self.assertEqual(self.present(link, self.grant(), self.member)[0], Verdict.MALFORMED)
         self.hardware.stop()
-        self.assertEqual((self.size(), self.features() & FEATURE_GRANTS), (0, 0))
+        self.assertEqual((self.size(), self.hardware.features() & FEATURE_GRANTS), (0, 0))
 
     def test_pages_come_stay_and_go(self):
         file = self.hardware.folder / "provisioning"
         file.touch(0o600)
         file.write_text(f"factory-secret = {bytes(range(3, 35)).hex()}\nlog = yes\n")
         self.provision("--grants", "yes")
-        self.assertEqual((self.size(), self.features() & FEATURE_GRANTS), (GRANT_PAGES, FEATURE_GRANTS))
+        self.assertEqual((self.size(), self.hardware.features() & FEATURE_GRANTS), (GRANT_PAGES, FEATURE_GRANTS))
         self.provision()
         self.assertEqual(self.size(), GRANT_PAGES)
         self.provision(str(file))
-        self.assertEqual((self.size(), self.features() & FEATURE_GRANTS), (LOG_PAGES + GRANT_PAGES, FEATURE_GRANTS))
+        self.assertEqual((self.size(), self.hardware.features() & FEATURE_GRANTS),
+                         (LOG_PAGES + GRANT_PAGES, FEATURE_GRANTS))
         self.provision("--grants", "no")
-        self.assertEqual((self.size(), self.features() & FEATURE_GRANTS), (LOG_PAGES, 0))
+        self.assertEqual((self.size(), self.hardware.features() & FEATURE_GRANTS), (LOG_PAGES, 0))
         self.provision("--grants", "yes")
         self.provision("--log", "no")
-        self.assertEqual((self.size(), self.features() & FEATURE_GRANTS), (GRANT_PAGES, FEATURE_GRANTS))
+        self.assertEqual((self.size(), self.hardware.features() & FEATURE_GRANTS), (GRANT_PAGES, FEATURE_GRANTS))
         self.assertEqual(self.hardware.run("--provision", "--grants", "maybe").returncode, 2)
 
     def test_after_power_cuts_no_use_is_lent_twice(self):

@@ -4,7 +4,7 @@
 
 import unittest
 
-from central import CAPABILITIES, SECONDS, AttError, LinkEnded
+from central import SECONDS, AttError, LinkEnded
 from proofspec import log
 from proofspec.basics import Refused
 from proofspec.message import Verdict
@@ -25,16 +25,6 @@ class Log(unittest.TestCase):
         self.file = self.hardware.folder / "provisioning"
         self.file.touch(0o600)
         self.plain_size = self.hardware.flash.stat().st_size
-
-    def features(self):
-        """As provisioning prints them, and as the hardware tells them."""
-        printed = self.hardware.run("--provision", "--floor", "0", "--epoch", "0").stdout
-        self.assertTrue(self.hardware.start())
-        with self.hardware.connect() as link:
-            told = int.from_bytes(link.read(CAPABILITIES)[4:8], "little")
-        self.hardware.stop()
-        self.assertIn(f"features = 0x{told:02x}\n", printed)
-        return told
 
     def keep_begin_and_end(self):
         """Provisioning keeps the log that is there, begins another one, and ends it."""
@@ -136,9 +126,9 @@ class Log(unittest.TestCase):
         self.live(3)
         self.assertEqual(self.hardware.flash.stat().st_size, self.plain_size)
         self.assertNotIn(b"PL\1", self.hardware.flash.read_bytes())
-        self.assertEqual(self.features() & FEATURE_LOG, 0)
+        self.assertEqual(self.hardware.features() & FEATURE_LOG, 0)
         self.provision(log="yes")
-        self.assertEqual(self.features() & FEATURE_LOG, FEATURE_LOG)
+        self.assertEqual(self.hardware.features() & FEATURE_LOG, FEATURE_LOG)
 
     def test_provisioning_keeps_begins_and_ends_a_log(self):
         self.keep_begin_and_end()

@@ -208,3 +208,23 @@ uint8_t rig_order(struct rig *rig, unsigned link, uint8_t type, uint64_t issued,
   CHECK_NUMBER(pfc_order_create(bytes, &order, rig->signing_key), PFC_OK);
   return rig_verdict(rig, link, PFD_HANDLE_ORDER, bytes, sizeof bytes);
 }
+
+void rig_cut_each(struct rig *rig, const struct life *life) {
+  const unsigned operations = rig->nor.operations;
+  unsigned cuts = 0;
+  for (unsigned at = 1; at <= operations; at++) {
+    for (unsigned turn = 0; turn < life->turns; turn++) {
+      test_case("operation %u of %u, turn %u", at, operations, turn);
+      life->begin();
+      rig->nor.dice.state = 100 * at + turn;
+      rig->nor.tear = (enum nor_tear)(turn % NOR_TEARS);
+      rig->nor.cut = at;
+      life->live();
+      CHECK(rig->nor.dark);
+      nor_power(&rig->nor);
+      life->check();
+      cuts++;
+    }
+  }
+  test_note("%s: %u flash operations, %u cuts\n", life->name, operations, cuts);
+}

@@ -80,4 +80,16 @@ uint8_t owner_do(struct owner *owner, struct rig *rig, unsigned link, uint8_t cl
 uint8_t rig_order(struct rig *rig, unsigned link, uint8_t type, uint64_t issued, const struct owner *owner,
                   uint32_t generation);
 
+/// A life of the hardware, to be cut by power.
+struct life {
+  const char *name;
+  unsigned turns;      ///< Cuts in each operation
+  void (*begin)(void); ///< Makes the rig anew
+  void (*live)(void);
+  void (*check)(void); ///< After power is back
+};
+
+/// Cuts a life in each of the flash operations that its last run had, and prints the count.
+void rig_cut_each(struct rig *rig, const struct life *life);
+
 #endif

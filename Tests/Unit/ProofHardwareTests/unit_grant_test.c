@@ -264,28 +264,14 @@ static void check_afterwards(void) {
   CHECK(!rig.nor.broke_rule);
 }
 
+static void begin_life(void) { begin(78, true); }
+
 static void a_cut_in_any_operation(void) {
-  unsigned operations, cuts = 0;
-  begin(78, true);
+  begin_life();
   live();
   CHECK_NUMBER(told.accepted, 2);
   CHECK(told.lent && told.taken_back);
-  operations = rig.nor.operations;
-  for (unsigned at = 1; at <= operations; at++) {
-    for (unsigned turn = 0; turn < 3 * NOR_TEARS; turn++) {
-      test_case("operation %u of %u, turn %u", at, operations, turn);
-      begin(78, true);
-      rig.nor.dice.state = 100 * at + turn;
-      rig.nor.tear = (enum nor_tear)(turn % NOR_TEARS);
-      rig.nor.cut = at;
-      live();
-      CHECK(rig.nor.dark);
-      nor_power(&rig.nor);
-      check_afterwards();
-      cuts++;
-    }
-  }
-  test_note("loans: %u flash operations, %u cuts\n", operations, cuts);
+  rig_cut_each(&rig, &(struct life){"loans", 3 * NOR_TEARS, begin_life, live, check_afterwards});
 }
 
 /// Hardware of the field that took no grants before: its pages are blank, and power fails while it begins.

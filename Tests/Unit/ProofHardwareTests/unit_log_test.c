@@ -137,9 +137,10 @@ static void check_afterwards(void) {
   CHECK(!rig.nor.broke_rule);
 }
 
+static void begin_life(void) { begin(41); }
+
 static void a_cut_in_any_operation(void) {
-  unsigned operations, cuts = 0;
-  begin(41);
+  begin_life();
   live();
   CHECK_NUMBER(told.count, 33);
   CHECK_NUMBER(carry(), PFC_LOG_WHOLE);
@@ -147,22 +148,8 @@ static void a_cut_in_any_operation(void) {
   CHECK_NUMBER(found.orders, 3);
   CHECK_NUMBER(found.notes, 3);
   CHECK_COUNT(rig.unit.log.log.next, 33 + 2 + 3 + 3);
-  operations = rig.nor.operations;
-  for (unsigned at = 1; at <= operations; at++) {
-    for (unsigned turn = 0; turn < NOR_TEARS * (options.thorough ? 4u : 1u); turn++) {
-      test_case("operation %u of %u, turn %u", at, operations, turn);
-      begin(41);
-      rig.nor.dice.state = 100 * at + turn;
-      rig.nor.tear = (enum nor_tear)(turn % NOR_TEARS);
-      rig.nor.cut = at;
-      live();
-      CHECK(rig.nor.dark);
-      nor_power(&rig.nor);
-      check_afterwards();
-      cuts++;
-    }
-  }
-  test_note("log: %u flash operations, %u cuts\n", operations, cuts);
+  rig_cut_each(&rig,
+               &(struct life){"log", NOR_TEARS * (options.thorough ? 4u : 1u), begin_life, live, check_afterwards});
 }
 
 static void a_unit_without_its_log_refuses(void) {

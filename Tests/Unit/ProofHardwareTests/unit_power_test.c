@@ -89,28 +89,14 @@ static void begin(uint64_t seed) {
   owner_make(&stranger, &rig, 6, 1, USES);
 }
 
+static void begin_life(void) { begin(31); }
+
 static void a_cut_in_any_operation(void) {
-  unsigned operations, cuts = 0;
-  begin(31);
+  begin_life();
   live();
   CHECK_NUMBER(told.accepted, 5);
   CHECK(told.revoked && told.epoch != 0);
-  operations = rig.nor.operations;
-  for (unsigned at = 1; at <= operations; at++) {
-    for (unsigned turn = 0; turn < 3 * NOR_TEARS; turn++) {
-      test_case("operation %u of %u, turn %u", at, operations, turn);
-      begin(31);
-      rig.nor.dice.state = 100 * at + turn;
-      rig.nor.tear = (enum nor_tear)(turn % NOR_TEARS);
-      rig.nor.cut = at;
-      live();
-      CHECK(rig.nor.dark);
-      nor_power(&rig.nor);
-      check_afterwards();
-      cuts++;
-    }
-  }
-  test_note("life: %u flash operations, %u cuts\n", operations, cuts);
+  rig_cut_each(&rig, &(struct life){"life", 3 * NOR_TEARS, begin_life, live, check_afterwards});
 }
 
 /// A life whose newest copies lie as `parity` says, then other keys, cut in operation `cut`; 0: it is not.
