@@ -6,9 +6,9 @@
     by_module.py --seed S FOLDER=COUNT …
 
 One build has the Swift mutants of all folders. A mutant without a form that asks at run time is drawn again, and so is
-one that overlaps another; one whose form does not compile is left out. `--first` plays the module's own suites alone,
-and `--built` takes the build that stands. Results stand in .build/mutants/random/by-module-S.json; a run that was
-stopped goes on.
+one that overlaps another; one whose form does not compile is left out. Each suite is played once to note which mutants
+it comes to, and a mutant then meets those that come to it. `--built` takes the build that stands. Results stand in
+.build/mutants/random/by-module-S.json; a run that was stopped goes on.
 """
 
 import argparse
@@ -22,13 +22,11 @@ import operators_c
 import operators_swift
 import swift_side
 from drawing import sources
-from modules import C_MODULES, FOLDER, STAGES, SWIFT_MODULES, TREE
-from playing import last_word, play
+from modules import C_MODULES, FOLDER, SWIFT_MODULES
+from touching import Touching
 
 # The stages of C that take seconds.
 UNITS_OF_C = ("core of this noun", "core", "units", "process", "probe process", "probe files", "probe hand-over")
-LONGEST = 150  # Seconds; a mutant whose tests take longer hangs.
-TESTS = ".build/debug/ProofKitPackageTests.xctest --testing-library swift-testing --filter"
 
 
 def draw(seed, folder, taken):
@@ -98,17 +96,6 @@ def kept(path):
     return chosen, folders
 
 
-def judge(suites, number):
-    """Verdict, and the word of the test that noticed."""
-    for suite in suites:
-        status, output = play(f"{TESTS} '^({suite})\\.'", TREE, LONGEST, {"MUTANT_CHOSEN": str(number)})
-        if status is None:
-            return "hangs", suite
-        if status:
-            return "killed", last_word(output)
-    return "survived", ""
-
-
 class Notes:
     def __init__(self, seed):
         self.path = FOLDER / f"by-module-{seed}.json"
@@ -130,7 +117,6 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", required=True)
     parser.add_argument("folders", nargs="+", metavar="FOLDER=COUNT")
-    parser.add_argument("--first", action="store_true", help="play the first suite of each Swift module alone")
     parser.add_argument("--built", action="store_true", help="play the mutants of the build that stands")
     options = parser.parse_args()
     counts = {name: int(count) for name, count in (word.split("=") for word in options.folders)}
@@ -155,13 +141,15 @@ def main():
         path = FOLDER / f"by-module-{options.seed}-chosen.json"
         chosen, folders = kept(path) if options.built else build_swift(draws, of_swift)
         keep(path, chosen, folders)
+        touching = Touching(FOLDER / f"by-module-{options.seed}-touched.json")
+        touching.measure()
         for number, mutant in chosen.items():
             if folders[number] not in of_swift:
                 continue
             if f"{mutant.source.name}:{mutant.line}" in notes.results:
                 continue
-            suites = [name for name in SWIFT_MODULES[folders[number]] if name not in STAGES and name[0] != "!"]
-            notes.add(folders[number], mutant, *judge(suites[:1] if options.first else suites, number))
+            verdict, _, word = touching.judge(number, [])
+            notes.add(folders[number], mutant, verdict, word)
     for folder in counts:
         verdicts = [result["verdict"] for result in notes.results.values() if result["folder"] == folder]
         print(f"{folder}: {len(verdicts)} mutants, " +

@@ -117,31 +117,40 @@ def baselines():
 
 def patience(stage):
     """The time limit of a stage. The first time it is asked, the stage is played without a mutant, and must pass."""
-    known = baselines()
-    if stage not in known:
-        command, folder, environment = command_of(stage)
-        begin = time.monotonic()
-        status, output = play(command, folder, 3600, {**environment, "MUTANT_CHOSEN": "0"})
-        if status != 0:
-            sys.exit(f"mutants: without any mutant this fails: {stage}\n{output[-3000:]}")
-        known[stage] = round(time.monotonic() - begin, 1)
-        BASELINES.write_text(json.dumps(known, indent=1) + "\n")
-        print(f"  without a mutant {stage} takes {known[stage]} s", flush=True)
-    return max(PATIENCE_MIN, PATIENCE_FACTOR * known[stage])
+    seconds = baselines().get(stage) or played_alone(stage)
+    return max(PATIENCE_MIN, PATIENCE_FACTOR * seconds)
+
+
+def played_alone(stage, more=None):
+    """The seconds that a stage takes without a mutant, which are kept."""
+    command, folder, environment = command_of(stage)
+    begin = time.monotonic()
+    status, output = play(command, folder, 3600, {**environment, "MUTANT_CHOSEN": "0", **(more or {})})
+    if status != 0:
+        sys.exit(f"mutants: without any mutant this fails: {stage}\n{output[-3000:]}")
+    seconds = round(time.monotonic() - begin, 1)
+    BASELINES.write_text(json.dumps(baselines() | {stage: seconds}, indent=1) + "\n")
+    print(f"  without a mutant {stage} takes {seconds} s", flush=True)
+    return seconds
+
+
+def noticed(command, folder, seconds, environment):
+    """How a mutant is noticed, or nothing."""
+    status, output = play(command, folder, seconds, environment)
+    if status is None:  # Other work may have held it up: it hangs if it does so again.
+        status, output = play(command, folder, seconds, environment)
+    if status is None:
+        return "hangs, twice"
+    return last_word(output) if status != 0 else ""
 
 
 def judge(names, number=0):
     """Plays the stages until one notices: (verdict, stage, its last word)."""
     for stage in names:
         command, folder, environment = command_of(stage)
-        seconds = patience(stage)
-        status, output = play(command, folder, seconds, {**environment, "MUTANT_CHOSEN": str(number)})
-        if status is None:  # Other work may have held it up: it hangs if it does so again.
-            status, output = play(command, folder, seconds, {**environment, "MUTANT_CHOSEN": str(number)})
-        if status is None:
-            return "killed", stage, "hangs, twice"
-        if status != 0:
-            return "killed", stage, last_word(output)
+        word = noticed(command, folder, patience(stage), {**environment, "MUTANT_CHOSEN": str(number)})
+        if word:
+            return "killed", stage, word
     return "survived", names[-1], ""
 
 

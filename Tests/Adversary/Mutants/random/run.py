@@ -23,6 +23,7 @@ import c_side  # noqa: E402
 import swift_side  # noqa: E402
 from drawing import Drawing  # noqa: E402
 from modules import BRIDGES, C_MODULES, FOLDER, SWIFT_MODULES, stages  # noqa: E402
+from touching import Touching  # noqa: E402
 
 BOUND = 0.95
 SURVIVORS = pathlib.Path(__file__).resolve().parent / "survivors.md"
@@ -155,12 +156,12 @@ def play_c(sample):
         sample.note(index, *c_side.run(mutant, stages(folder, mutant.source.name)))
 
 
-def play_swift(sample, together):
+def play_swift(sample, together, touching):
     for index in sample.waiting(SWIFT_MODULES):
         number = sample.first + index
         if number in together:
             folder, mutant = sample.mutants[index]
-            sample.note(index, *swift_side.run_chosen(number, stages(folder, mutant.source.name)))
+            sample.note(index, *touching.judge(number, stages(folder, mutant.source.name)))
     for index in sample.waiting([*SWIFT_MODULES, *BRIDGES]):
         folder, mutant = sample.mutants[index]
         sample.note(index, *swift_side.run_alone(mutant, stages(folder, mutant.source.name)))
@@ -217,11 +218,17 @@ def main():
         return 0
     if options.part != "c":
         together = compile_swift(samples)
+        # A list of another build tells nothing of this one.
+        build = json.dumps([sorted((number, mutant.source.name, mutant.line, mutant.edits)
+                                   for number, mutant in together.items()),
+                            [sample.state["sources"] for sample in samples]])
+        touching = Touching(FOLDER / f"touched-{hashlib.sha256(build.encode()).hexdigest()[:16]}.json")
+        touching.measure()
     for sample in samples:
         if options.part != "swift":
             play_c(sample)
         if options.part != "c":
-            play_swift(sample, together)
+            play_swift(sample, together, touching)
     counts = [summary(sample) for sample in samples]
     failed = sum(bad for _, bad in counts)
     print(f"{sum(good for good, _ in counts)} passed, {failed} failed")
