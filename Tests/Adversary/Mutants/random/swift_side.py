@@ -28,7 +28,7 @@ let touchedMutants: Int32 = {
   return unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
 }()
 // A race of two threads notes a number twice.
-nonisolated(unsafe) let notedMutants = unsafe UnsafeMutablePointer<UInt8>.allocate(capacity: 8_192)
+nonisolated(unsafe) let notedMutants = UnsafeMutablePointer<UInt8>.allocate(capacity: 8_192)
 let clearedMutants: Void = unsafe notedMutants.initialize(repeating: 0, count: 8_192)
 @inline(never) func isMutant(_ number: Int) -> Bool {
   if touchedMutants >= 0 {
