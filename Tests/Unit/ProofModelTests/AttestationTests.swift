@@ -109,9 +109,11 @@ struct AttestationTests {
   @Test("names a device by its storage secret and the account, and an app by its files")
   func names() throws {
     func evidence(secret: UInt8?, file: UInt8, code: UInt8) throws -> EvidenceSet {
+      try evidence(digest: secret.map { Digest(hashing: [$0]) }, file: file, code: code)
+    }
+    func evidence(digest: Digest?, file: UInt8, code: UInt8) throws -> EvidenceSet {
       try EvidenceSet([
-        EvidenceRecord(
-          SourceID(.device, 5), name: "secret", digest: secret.map { Digest(hashing: [$0]) }),
+        EvidenceRecord(SourceID(.device, 5), name: "secret", digest: digest),
         EvidenceRecord(SourceID(.app, 1), name: "code", digest: Digest(hashing: [code])),
         EvidenceRecord(SourceID(.app, 2), name: "executable", digest: Digest(hashing: [file])),
       ])
@@ -123,6 +125,10 @@ struct AttestationTests {
       InstanceID(of: evidence(secret: nil, file: 1, code: 1), account: "acme"),
     ]
     #expect(Set(devices).count == 4)
+    // In the place of a missing secret stand 32 zeros.
+    let zeros = try Digest([UInt8](repeating: 0, count: Digest.byteCount))
+    #expect(
+      try InstanceID(of: evidence(digest: zeros, file: 1, code: 1), account: "acme") == devices[3])
     #expect(
       try InstanceID(of: evidence(secret: 1, file: 2, code: 2), account: "acme") == devices[0])
     #expect(try AppDigest(of: evidence(secret: 2, file: 1, code: 2)) == AppDigest(of: here))
@@ -156,7 +162,11 @@ struct AttestationTests {
       token: "a.b.c", responseCode: "ABCDEFGHIJ", rejectionReasons: "debug,root", secureString: "s",
       messageKey: .random())
     let bytes = answer.bytes(with: world.key)
-    #expect(try AttestationAnswer(bytes, to: salt, with: world.key) == answer)
+    let read = try AttestationAnswer(bytes, to: salt, with: world.key)
+    #expect(read == answer)
+    #expect([read.token, read.responseCode, read.secureString] == ["a.b.c", "ABCDEFGHIJ", "s"])
+    #expect([read.configSerial, read.forcedPinsSerial, read.tokenLifetime] == [3, 2, 300])
+    #expect(read.rejectionReasons == "debug,root" && read.messageKey != nil)
     for index in bytes.indices {
       #expect(throws: ProofError.self, "byte \(index)") {
         try AttestationAnswer(

@@ -76,6 +76,25 @@ struct EvidenceTests {
     #expect(evidence.records(of: .environment).map(\.digest) == [nil])
   }
 
+  @Test("is a line of text, which is read again; no other line is")
+  func lines() throws {
+    for record in try World.evidence().records {
+      let read = try #require(EvidenceRecord(line: record.line))
+      #expect(read.source == record.source && read.name == record.name)
+      #expect(read.digest == record.digest)
+    }
+    let record = try EvidenceRecord(SourceID(.app, 2), name: "ab", digest: digest)
+    #expect(record.line == "2 2 6162 \(digest)")
+    let words = ["2", "2", "6162", digest.description]
+    for (place, wrong) in [(0, "0"), (0, "9"), (1, "0"), (1, "256"), (2, ""), (2, "6"), (3, "ab")] {
+      var changed = words
+      changed[place] = wrong
+      #expect(EvidenceRecord(line: changed.joined(separator: " ")) == nil, "\(changed)")
+    }
+    #expect(EvidenceRecord(line: words.dropLast().joined(separator: " ")) == nil)
+    #expect(EvidenceRecord(line: (words + ["2"]).joined(separator: " ")) == nil)
+  }
+
   @Test("with a hostile name cannot forge a line of a log")
   func hostileName() throws {
     let record = try EvidenceRecord(

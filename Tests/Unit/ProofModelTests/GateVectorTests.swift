@@ -85,6 +85,7 @@ struct GateVectorTests {
     let keys = try block.compactKeys()
     let text = try draft.text(for: subject, with: keys)
     #expect(text == block["text"])
+    #expect("\(keys)" == "CompactKeys(\(keys.handle))")
     let head = try CompactToken.head(of: text, as: subject.kind)
     #expect(head.handle == keys.handle && head.accountKey == draft.accountKey)
     guard !draft.isInErrorState else {

@@ -112,6 +112,10 @@ struct SealedCommandTests {
     let low = try SealedChallenge(
       Message(.challenge, asked.bytes.prefix(40) + [UInt8](repeating: 0, count: 32)))
     #expect(throws: ProofError.self) { try seal(world, openDoor, answering: low, of: token) }
+    let here = try SealedChallenge(asked)
+    #expect(try here == SealedChallenge(asked) && here != low)
+    // The same key with another challenge.
+    #expect(try here != SealedChallenge(Message(.challenge, flipped(asked.bytes, bit: 200))))
     #expect(throws: ProofError.self) { try SealedChallenge(link.challenge().message) }
     #expect(throws: ProofError.self) { try Challenge(asked) }
     let long = try Command([UInt8](repeating: 1, count: 217), class: 1)

@@ -11,14 +11,15 @@ from modules import FOLDER, STAGES, TREE
 from playing import judge, last_word, noticed, play, played_alone
 
 PROGRAM = ".build/debug/ProofKitPackageTests.xctest --disable-xctest --testing-library swift-testing"
-LONGEST = 240  # Seconds; unit tests of a mutant that take longer hang.
+# Unit tests of a mutant hang if they take this many times as long as without it, and this many seconds.
+PATIENCE_FACTOR, PATIENCE_MIN = 6, 60
 # Suites played in one process: the nearest ones alone, then many.
 NEAREST, TOGETHER = 3, 40
 
 
 def suites():
     """Names of all suites, and of the tests that stand in none."""
-    _, output = play(f"{PROGRAM} --list-tests", TREE, LONGEST)
+    _, output = play(f"{PROGRAM} --list-tests", TREE, PATIENCE_MIN)
     # Module.Suite/test() in the whole, Module.test() alone; a suite can hold others.
     return sorted({line.split("/")[0] for line in output.splitlines() if re.match(r"^\w+\.\S", line)})
 
@@ -33,7 +34,7 @@ def is_units(stage):
 
 
 class Touching:
-    """{suite or stage: the numbers of the mutants that it comes to}, for the build that stands, kept beside results."""
+    """{suite or stage: [seconds, the numbers of the mutants that it comes to]}, of one build, kept beside the results."""
 
     def __init__(self, path):
         self.path = path
@@ -46,22 +47,24 @@ class Touching:
                 self.note(name, lambda more, name=name: self.play_suite(name, more))
 
     def play_suite(self, name, more):
-        status, output = play(f"{PROGRAM} --filter {filter_of([name])}", TREE, 4 * LONGEST, more)
+        status, output = play(f"{PROGRAM} --filter {filter_of([name])}", TREE, 3600, more)
         if status != 0:
             print(f"  without any mutant this suite fails, and is left out: {name}: {last_word(output)}", flush=True)
         return status == 0
 
     def note(self, name, run):
         touched = FOLDER / f"touched-{time.monotonic_ns()}"
+        begin = time.monotonic()
         counts = run({"MUTANT_TOUCHED": str(touched)})
+        seconds = round(time.monotonic() - begin, 1)
         numbers = {int(word) for word in touched.read_text().split()} if touched.exists() else set()
         touched.unlink(missing_ok=True)
-        self.found[name] = sorted(numbers) if counts else []
+        self.found[name] = [seconds, sorted(numbers) if counts else []]
         self.path.write_text(json.dumps(self.found) + "\n")
 
     def of(self, number):
         """The suites that come to it, those with the fewest mutants first."""
-        found = sorted((len(numbers), name) for name, numbers in self.found.items()
+        found = sorted((len(numbers), name) for name, (_, numbers) in self.found.items()
                        if number in numbers and name[0] not in "!@" and name not in STAGES)
         return [name for _, name in found]
 
@@ -70,7 +73,8 @@ class Touching:
         names = self.of(number)
         for some in (names[:NEAREST], names[NEAREST:NEAREST + TOGETHER], names[NEAREST + TOGETHER:]):
             if some:
-                word = noticed(f"{PROGRAM} --filter {filter_of(some)}", TREE, LONGEST, {"MUTANT_CHOSEN": str(number)})
+                seconds = max(PATIENCE_MIN, PATIENCE_FACTOR * sum(self.found[name][0] for name in some))
+                word = noticed(f"{PROGRAM} --filter {filter_of(some)}", TREE, seconds, {"MUTANT_CHOSEN": str(number)})
                 if word:
                     return word
         return ""
@@ -85,7 +89,7 @@ class Touching:
                 continue
             if stage not in self.found:
                 self.note(stage, lambda more, stage=stage: played_alone(stage, more))
-            if number in self.found[stage]:
+            if number in self.found[stage][1]:
                 verdict = judge([stage], number)
                 if verdict[0] == "killed":
                     return verdict
