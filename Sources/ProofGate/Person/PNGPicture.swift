@@ -73,7 +73,7 @@ struct PNGPicture: Sendable {
     [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
   }
 
-  private static func adler32(_ bytes: [UInt8]) -> UInt32 {
+  static func adler32(_ bytes: [UInt8]) -> UInt32 {
     var low: UInt32 = 1
     var high: UInt32 = 0
     for byte in bytes {

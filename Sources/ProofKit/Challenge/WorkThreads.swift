@@ -15,7 +15,7 @@ struct WorkThreads: Sendable {
   }
 
   private let solver: WorkSolver
-  private let threadCount: Int
+  let threadCount: Int
 
   init(
     _ challenge: GateClient.Challenge, _ settings: ChallengeSettings

@@ -48,6 +48,9 @@ import Testing
     let token = try shop.app.event(for: shop.audience)
     let first = shop.judge(token, key: "a")
     #expect(first.counts?.eventsOfDevice.day == 1 && first.risk.reasons == ["many"])
+    let told = try #require(GateVerdict.Event(3300, first, nil))
+    #expect(told.risk == first.risk && told.counts == first.counts)
+    #expect(told.isAnchored == first.isAnchored && told.isYoung == first.isYoung)
     for count: UInt32 in 2...4 {
       #expect(shop.judge(try shop.app.event(for: shop.audience, count: count)).isValid)
     }

@@ -90,6 +90,7 @@ import Testing
     let key = try BeaconKey(
       from: SecretBytes(copying: [UInt8](repeating: 7, count: 32).span), number: 1, of: Self.gate)
     let clock = BeaconClock(key)
+    #expect(clock.header(at: 0) == key.header(at: 0))
     for start in stride(from: 1_500 as UnixTime, through: 9_000, by: 300) {
       let header = key.header(at: start)
       for now: UnixTime in [start - 1, start, start + 299] {

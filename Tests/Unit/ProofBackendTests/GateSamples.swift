@@ -25,6 +25,7 @@ final class SetClock: Sendable {
 final class FailingReplayStore: RedemptionStore {
   private let store = MemoryReplayStore()
   private let fails = Atomic(false)
+  private let expiry = Atomic<Int64>(0)
   /// The answer of `begin`.
   let memory: ReplayMemory
 
@@ -37,6 +38,9 @@ final class FailingReplayStore: RedemptionStore {
     set { fails.store(newValue, ordering: .sequentiallyConsistent) }
   }
 
+  /// The end that the last key was inserted with.
+  var lastExpiry: UnixTime { UnixTime(seconds: expiry.load(ordering: .sequentiallyConsistent)) }
+
   private func check() throws(ReplayStoreFailure) {
     if isFailing { throw .unavailable(place: "test", reason: "switched off") }
   }
@@ -47,6 +51,7 @@ final class FailingReplayStore: RedemptionStore {
     _ key: ReplayKey, until expiry: UnixTime, at now: UnixTime
   ) throws(ReplayStoreFailure) -> Bool {
     try check()
+    self.expiry.store(expiry.seconds, ordering: .sequentiallyConsistent)
     return try store.insert(key, until: expiry, at: now)
   }
 

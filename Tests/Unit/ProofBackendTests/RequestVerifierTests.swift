@@ -18,8 +18,11 @@ import Testing
   func honest() throws {
     let gate = try Gate()
     let app = try GateApp(at: gate)
-    let verifier = try gate.verifier()
+    let store = FailingReplayStore()
+    let verifier = try gate.verifier(store)
     let first = verifier.judge(try app.standard(), on: Self.route)
+    // Kept as long as a node whose clock is behind may accept it, and no longer.
+    #expect(store.lastExpiry == Gate.start + (2 * UInt64(Self.route.window) + 30))
     let verdict = try #require(first.verdict)
     #expect(verdict.form == .standard && verdict.facts.handle == app.keys.handle)
     #expect(verdict.facts.instance == app.instance && !verdict.facts.isFailed)

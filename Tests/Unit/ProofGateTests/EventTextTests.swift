@@ -34,6 +34,12 @@ import Testing
     let one = try Self.question(#"{"event":0,"token":"A","key":"pa"}"#, from: "sho")
     let other = try Self.question(#"{"event":0,"token":"A","key":"a"}"#, from: "shop")
     #expect(one.idempotencyKey != other.idempotencyKey)
+    func key(_ count: Int) throws -> String? {
+      let key = String(repeating: "k", count: count)
+      return try Self.question(#"{"event":0,"token":"A","key":"\#(key)"}"#).idempotencyKey
+    }
+    #expect(try key(128) != nil)
+    #expect(throws: EventTextError.self) { try key(129) }
   }
 
   @Test(

@@ -115,5 +115,12 @@ import Testing
     #expect(throws: NginxSyntaxError.self) {
       try files(["/etc/nginx/nginx.conf": "include nginx.conf;"])
     }
+    func many(_ count: Int) throws -> Int {
+      let others = (1..<count).map { ("/etc/nginx/sites/\($0)", "x;") }
+      let main = ("/etc/nginx/nginx.conf", "include sites/*;")
+      return try files(Dictionary(uniqueKeysWithValues: [main] + others)).count
+    }
+    #expect(try many(1000) == 999)
+    #expect(throws: NginxSyntaxError.self) { try many(1001) }
   }
 }

@@ -22,6 +22,12 @@ import Testing
     return try #require(SliderPuzzle(challenge, keys))
   }
 
+  @Test("A picture's data end with their sum, as zlib counts it")
+  func sum() {
+    #expect(PNGPicture.adler32(Array("Wikipedia".utf8)) == 0x11E6_0398)
+    #expect(PNGPicture.adler32([UInt8](repeating: 255, count: 100_000)) == 0x149A_302C)
+  }
+
   @Test("The place follows from the gate's key and the id, and another key or id has another one")
   func places() throws {
     let desk = try site.challenges()

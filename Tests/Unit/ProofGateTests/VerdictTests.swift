@@ -79,6 +79,7 @@ import Testing
     let last = UnixTime(seconds: (Self.now + 30).seconds, nanoseconds: 999_999_999)
     #expect(refusal(reader, text, now: last) == nil, "the whole last second")
     #expect(refusal(reader, text, now: Self.now + 31) == .time)
+    #expect(refusal(reader, text, now: Self.now - 30) == nil)
     #expect(refusal(reader, text, now: Self.now - 31) == .time)
     #expect(refusal(self.reader(other), text) == .tag)
     #expect(refusal(self.reader(site, host: "shop.example.com"), text) == .tag)

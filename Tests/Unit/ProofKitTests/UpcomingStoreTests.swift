@@ -134,6 +134,19 @@ struct UpcomingStoreTests {
     #expect(try chosen(store, 2, running: 3) == (6, 5))
   }
 
+  @Test("a lock that went on by two pairs keeps no token of the pair between")
+  func skipped() throws {
+    let store = MeasurementStore(ModelFolder())
+    let result = try result(4, upcoming: [2, 3])
+    try store.save([tokens(1, result), tokens(2, result)], of: result)
+    try store.noteAccepted(
+      by: store.hardware(Sample.hardware(1), fitting: evidence(3)).chosen)
+    let left = try store.upcoming().map { pair in
+      try (1...2).map { pair.token(for: try Sample.hardware($0)) != nil }
+    }
+    #expect(left == [[false, true], [true, true]])
+  }
+
   @Test("a receipt under the present pair deletes nothing")
   func presentReceipt() throws {
     let store = MeasurementStore(ModelFolder())
@@ -185,6 +198,12 @@ struct UpcomingStoreTests {
       MeasurementStore.fileName: try Sample.pair(1).bytes, "measurement.up1": [1, 2, 3],
     ])
     #expect(try MeasurementStore(damaged).upcoming().isEmpty)
+    // Neither does the present pair once more.
+    let again = ModelFolder(holding: [
+      MeasurementStore.fileName: try Sample.pair(1).bytes,
+      "measurement.up1": try Sample.pair(1).bytes,
+    ])
+    #expect(try MeasurementStore(again).upcoming().isEmpty)
   }
 }
 

@@ -11,6 +11,8 @@ final class AppNetwork: Transport {
     /// The bearer and the hardware of each request.
     var asked: [(bearer: String, hardware: String)] = []
     var status = 200
+    /// The body of an answer with another status.
+    var word = "hardware\n"
     var isGarbled = false
     var failure: TransportError?
     /// Called before an answer, on the request's thread.
@@ -35,7 +37,7 @@ final class AppNetwork: Transport {
     if request.cancellation.isCancelled { throw .cancelled }
     if let failure = state.failure { throw failure }
     guard state.status == 200 else {
-      return TransportResponse(status: state.status, body: Array("hardware\n".utf8))
+      return TransportResponse(status: state.status, body: Array(state.word.utf8))
     }
     guard !state.isGarbled, let id = try? HardwareID(hardware), let token = try? Self.token(id)
     else { return TransportResponse(status: 200, body: [1, 2]) }

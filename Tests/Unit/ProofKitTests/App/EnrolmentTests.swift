@@ -76,6 +76,9 @@ struct EnrolmentTests {
       }
     }
     #expect(try await error { $0.status = 403 } == .backend(status: 403, word: "hardware"))
+    stage.network.state.withLock { $0.word = String(repeating: "a", count: 199) + "bc" }
+    let long = String(repeating: "a", count: 199) + "b"
+    #expect(try await error { $0.status = 500 } == .backend(status: 500, word: long))
     #expect(try await error { $0.failure = .unreachable("x") } == .transport(.unreachable("x")))
     guard case .unusableToken = try await error({ $0.isGarbled = true }) else {
       Issue.record("a token of two bytes was taken")

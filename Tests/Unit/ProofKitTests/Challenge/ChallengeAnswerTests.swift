@@ -105,6 +105,18 @@ struct ChallengeAnswerTests {
     }
   }
 
+  @Test("hashes have 1 to 16 threads, a birthday problem one")
+  func threads() throws {
+    for (count, hashing) in [(0, 1), (1, 1), (5, 5), (17, 16)] {
+      var settings = ChallengeSettings()
+      settings.threadCount = count
+      let hashes = try GateClient.Challenge(challengeID(7, level: 1))
+      let memory = try GateClient.Challenge(challengeID(8, level: 1))
+      #expect(try WorkThreads(hashes, settings).threadCount == hashing)
+      #expect(try WorkThreads(memory, settings).threadCount == 1)
+    }
+  }
+
   @Test("a cancellation and the end of the time stop the work within a puzzle")
   func stopped() throws {
     let stage = try GateStage()
