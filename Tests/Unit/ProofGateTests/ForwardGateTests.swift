@@ -53,24 +53,17 @@ import Testing
   @Test("A compact proof without a word of the gate is worth what its rule says")
   func unanchored() throws {
     let rules = "route one\n  path /*\n  need proof\n  unanchored "
-    for (worth, get, post) in [
-      ("pass", true, true), ("safe", true, false), ("refuse", false, false),
-    ] {
+    for (worth, code) in [("pass", "passed"), ("safe", "passed"), ("refuse", "gate-69")] {
       let site = try ForwardSite(rules + worth, form: "compact")
-      func passes(_ method: String, _ count: UInt32) throws -> Bool {
-        let empty = Digest(hashing: [])
-        let digest = try RequestDigest(
-          method: method, scheme: "https", authority: Site.host, target: "/x", body: empty,
-          authorization: "")
-        let draft = CompactDraft(
-          created: ForwardSite.now, start: 7, count: count, measured: 3, event: 0, accountKey: 0)
-        let proof = try draft.text(
-          for: .request(digest, account: nil), with: site.secret.keys.compact)
-        return site.answer(method, "/x", [("proof", proof), ("proof-token", site.token)]).status
-          == 200
-      }
-      #expect(try passes("GET", 1) == get, "\(worth)")
-      #expect(try passes("POST", 2) == post, "\(worth)")
+      let digest = try RequestDigest(
+        method: "GET", scheme: "https", authority: Site.host, target: "/x",
+        body: Digest(hashing: []), authorization: "")
+      let draft = CompactDraft(
+        created: ForwardSite.now, start: 7, count: 1, measured: 3, event: 0, accountKey: 0)
+      let proof = try draft.text(
+        for: .request(digest, account: nil), with: site.secret.keys.compact)
+      let answer = site.answer("GET", "/x", [("proof", proof), ("proof-token", site.token)])
+      #expect(answer.code == code, "\(worth)")
     }
   }
 
