@@ -119,6 +119,18 @@ import Testing
     #expect(try management.perform("challenge/list") == .array([added]))
   }
 
+  @Test func `a gate's configuration has its own challenges and those of all gates`() throws {
+    let world = try GateBench()
+    let management = world.bench.management
+    let other = try GateBench.publicKey(of: [UInt8](repeating: 0x51, count: 32))
+    try management.addGate("other", publicKey: other)
+    try management.addChallenge(NamedChallenge("mine", .person, gate: GateBench.name))
+    try management.addChallenge(NamedChallenge("theirs", .person, gate: "other"))
+    try management.addChallenge(NamedChallenge("all", .person))
+    let told = try world.objects(world.configuration()["challenges"]).map { $0.text("name") }
+    #expect(told.sorted { ($0 ?? "") < ($1 ?? "") } == ["all", "mine"])
+  }
+
   @Test func `no token is sealed to what is no key`() throws {
     let bench = try Bench()
     let small = [UInt8](repeating: 0, count: 31) + [0]

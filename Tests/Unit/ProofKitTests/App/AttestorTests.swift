@@ -223,6 +223,13 @@ struct AttestorTests {
     #expect(notes == ["kiosk 7", "$error", "kiosk 7"])
   }
 
+  @Test("reports the development key of its configuration")
+  func developmentKey() async throws {
+    let stage = try AppStage { $0.developmentKey = "let me in" }
+    _ = try await stage.attestor.token(for: api)
+    #expect(stage.service.state.withLock { $0.subjects.map(\.developmentKey) } == ["let me in"])
+  }
+
   @Test("tells of copies that hardware saw with the next report that the service answers, once")
   func copies() async throws {
     let stage = try AppStage()
