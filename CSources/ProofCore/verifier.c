@@ -5,6 +5,7 @@
 #include "crypto.h"
 #include "internal.h"
 #include "verifier_answer.h"
+#include "verifier_channel.h"
 #include "verifier_clock.h"
 #include "verifier_detail.h"
 #include "verifier_log.h"
@@ -76,6 +77,9 @@ void pfc_verifier_capabilities(const struct pfc_verifier *verifier, struct pfc_c
 #endif
 #if PFC_SEALS_COMMANDS
   if (verifier->seal.on) capabilities->features |= PFC_FEATURE_SEALED;
+#endif
+#if PFC_CHANNEL
+  if (verifier->seal.on && verifier->channels) capabilities->features |= PFC_FEATURE_CHANNEL;
 #endif
   memcpy(capabilities->hardware_id, verifier->hardware->id, PFC_ID_BYTES);
 }
@@ -185,6 +189,12 @@ static uint8_t receive(struct pfc_verifier *verifier, struct pfc_session *sessio
 #endif
       pfc_receive_command(verifier, session, message, size, outcome);
       return PFC_VERDICT_NONE;
+#if PFC_CHANNEL
+    case PFC_MESSAGE_SEALED_UP:
+      if (!verifier->channels) break;
+      pfc_receive_channel(verifier, session, message, size, outcome);
+      return PFC_VERDICT_NONE;
+#endif
 #if PFC_GRANTS
     case PFC_MESSAGE_GRANT:
       if (!verifier->grants.on) break;
@@ -209,6 +219,10 @@ void pfc_verifier_receive(struct pfc_verifier *verifier, struct pfc_session *ses
   memset(outcome, 0, sizeof *outcome);
 #if PFC_SEALS_COMMANDS
   pfc_wipe(verifier->opened, sizeof verifier->opened);
+#endif
+#if PFC_CHANNEL
+  // Whatever else comes ends the link's channel. A SEALED-UP takes it, and gives it back if it was accepted.
+  if (type != PFC_MESSAGE_SEALED_UP || !pfc_message_fits(type, size)) pfc_channel_end(session);
 #endif
   verdict = receive(verifier, session, type, message, size, outcome, &detail);
   if (verdict != PFC_VERDICT_NONE) pfc_answer_plain(outcome, verdict, detail, 0);
