@@ -332,7 +332,7 @@ PFC_APART static uint8_t judge_in_channel(const struct pfc_verifier *verifier, i
   if (pfc_kind_is_integrity(channel->kind)) {
     permitted = slot->integrity_classes | pfc_grant_lent(verifier, index);
   }
-  if ((permitted & (1u << command->command_class)) == 0) return PFC_VERDICT_NOT_PERMITTED;
+  if (((permitted >> command->command_class) & 1u) == 0) return PFC_VERDICT_NOT_PERMITTED;
   return pfc_channel_verdict(channel->kind);
 }
 #endif

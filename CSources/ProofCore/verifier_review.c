@@ -247,7 +247,7 @@ uint32_t pfc_review_channel(const struct pfc_verifier *verifier, int index, cons
   const struct pfc_channel *channel = seal->channel;
   const struct pfc_slot *slot;
   uint8_t nonce[PFC_NONCE_BYTES];
-  uint32_t classes, integrity, accepted;
+  uint32_t permitted, integrity, accepted;
   // These checks guard every read below.
   if (index < 0 || index >= PFC_SLOTS || channel == NULL) return ~PFC_REVIEW_PASSED;
   if (pfc_channel_up_open(&command, seal->plain, nonce, message, size, channel->chain) != PFC_OK) {
@@ -272,14 +272,14 @@ uint32_t pfc_review_channel(const struct pfc_verifier *verifier, int index, cons
   look(&review, STEP_BOUNDS, is_out_of_bounds(verifier, slot));
   look(&review, STEP_CHANNEL,
        (verifier->channels ^ 1u) | (~(uint32_t)slot->policy & PFC_POLICY_CHANNEL) | (verdict ^ accepted));
-  classes = slot->device_classes;
+  permitted = slot->device_classes;
   if (integrity != 0) {
-    classes = slot->integrity_classes;
+    permitted = slot->integrity_classes;
 #if PFC_GRANTS
-    classes |= lent_classes(verifier, index);
+    permitted |= lent_classes(verifier, index);
 #endif
   }
-  look(&review, STEP_RIGHTS, ~(classes >> command.command_class) & 1u);
+  look(&review, STEP_RIGHTS, ~(permitted >> command.command_class) & 1u);
   return passed(&review, CHANNEL_STEPS);
 }
 #endif

@@ -57,6 +57,8 @@ struct pfc_platform {
 #if PFC_CHANNEL
 /// A channel that waits for its next command (channel.h). Secret; all zeros where there is none.
 struct pfc_channel {
+  /// First, so that a copy of the whole ends with what is public: compilers leave its last bytes in a register.
+  uint8_t chain[PFC_CHANNEL_KEY_BYTES];
   uint64_t next;    ///< Counter of the next command; never 0
   uint64_t before;  ///< Counter of the command before: the instance's last accepted one
   uint32_t opened;  ///< Platform seconds
@@ -65,7 +67,6 @@ struct pfc_channel {
   uint8_t kind;  ///< That of the command that opened it
   uint8_t left;  ///< Commands, this one included
   uint8_t token_digest[PFC_TOKEN_DIGEST_BYTES];
-  uint8_t chain[PFC_CHANNEL_KEY_BYTES];
 };
 #endif
 

@@ -19,7 +19,7 @@ CORE = ROOT / "CSources" / "ProofCore"
 DEVICE = ROOT / "CSources" / "ProofDevice"
 BUILD = ROOT / ".build" / "secrets" / "each"
 PARTS = ("needle", "wipe", "wipe_app", "wipe_hardware", "wipe_verifier", "wipe_sodium", "wipe_gate",
-         "wipe_logbook", "wipe_sealed", "wipe_grant", "wipe_device")
+         "wipe_logbook", "wipe_sealed", "wipe_channel", "wipe_grant", "wipe_device")
 # Those of the native SHA-256 are its own, without the prefix.
 WIPE = re.compile(r"(?:pfc_(?:proof_key_)?|(?<=^  ))wipe\(([^;]*)\);")
 NATIVE = "sha256_native.c"
@@ -64,7 +64,6 @@ UNSEEN = {
     ("record.c", "pfc_record_save", "tag, sizeof tag"): "half of it is written to storage; nothing uses the other half",
     ("slot.c", "disarm", "slot->token_digest, sizeof slot->token_digest"): "digest of sealed bytes: public",
     ("verifier.c", "receive_ask_challenge", "&session->challenge, sizeof session->challenge"): "a challenge is public",
-    ("verifier.c", "pfc_session_close", "session, sizeof *session"): "a challenge is public",
     ("verifier_admission.c", "revoke", "&next, sizeof next"): "its secrets are out, or the epoch is stored over it",
     ("verifier_judgement.c", "check_proof", "expected, sizeof expected"): "the receipt is made over it",
     ("verifier_judgement.c", "is_in_step", "expected, sizeof expected"): "the tag that was sent, if it is right",

@@ -33,6 +33,7 @@ static size_t size;
 static uint16_t detail;
 static bool is_sealed;
 static struct dice dice;
+static bool asks_between;  ///< The other app asks on the second link before a sealed command is sent
 static const uint8_t nothing[sizeof(struct pfc_channel)];
 
 static int number_of(const struct app *app) {
@@ -100,6 +101,12 @@ static uint8_t seal(struct app *app, uint8_t kind, uint8_t class_, struct end *o
                                  ephemeral), PFC_OK);
   app->challenge = request.challenge;
   memset(of, 0, sizeof *of);
+  if (asks_between) {
+    world.link = &world.links[1];
+    CHECK(world_ask(&world, &other.challenge));
+    world.link = &world.links[0];
+    asks_between = false;
+  }
   pfc_verifier_receive(&world.verifier, world.link, PFC_MESSAGE_COMMAND, message, size, &world.outcome);
   if (world.outcome.reply_type != PFC_MESSAGE_SEALED_DOWN) return world.outcome.verdict;
   CHECK_NUMBER(pfc_sealed_down_open(&answer, &of->next, world.outcome.reply, world.outcome.reply_size,
@@ -268,6 +275,9 @@ static void ratchets_stay(void) {
       CHECK_NUMBER(slot_of(&owner)->sum, pfc_slot_sum(slot_of(&owner)));
     }
     CHECK_NUMBER(slot_of(&owner)->copies, 0);
+    // The detail is the class's, not that of a missing tag.
+    CHECK_NUMBER(act(&end, SECRET), PFC_VERDICT_NOT_PERMITTED);
+    CHECK_NUMBER(detail, PFC_DETAIL_CLASS_NOT_PERMITTED);
     CHECK_NUMBER(seal(&owner, INTEGRITY, SETTINGS, &end), PFC_VERDICT_ACCEPTED);
   }
 }
@@ -448,16 +458,13 @@ static void other_commands_of_the_instance_end_it(void) {
   check_over();
   world.link = &world.links[1];
   CHECK_NUMBER(act(&second, UNLOCK), PFC_VERDICT_ACCEPTED);
-  // A challenge from before the channel is dead.
+  // A challenge from before the channel is dead, also one that is newer than the channel's first command.
   begin();
-  world.link = &world.links[1];
-  REQUIRE(CHECK(world_ask(&world, &other.challenge)));
-  world.link = &world.links[0];
+  asks_between = true;
   CHECK_NUMBER(seal(&owner, INTEGRITY, UNLOCK, &end), PFC_VERDICT_ACCEPTED);
-  other.challenge.counter = end.next - 1;
+  CHECK_COUNT(end.next, other.challenge.counter + 1);
   world.link = &world.links[1];
-  world.link->challenge.counter = end.next - 1;
-  owner.challenge = world.link->challenge;
+  owner.challenge = other.challenge;
   app_command(&owner, &world, PFC_KIND_DEVICE, UNLOCK, "x");
   CHECK_NUMBER(app_send(&owner, &world), PFC_VERDICT_STALE);
   CHECK_NUMBER(world.answer.detail, PFC_DETAIL_CHALLENGE_ENDED);
@@ -631,7 +638,7 @@ static void the_second_look_sees_for_itself(void) {
       case 2: channel.before = channel.next; slot->last.counter = channel.next; break;
       case 3: channel.left = 0; break;
       case 4: channel.left = PFC_CHANNEL_COMMANDS + 1; break;
-      case 5: world.seconds += PFC_CHANNEL_SECONDS + 1; break;
+      case 5: world.hardware.challenge_seconds = 0; world.seconds += PFC_CHANNEL_SECONDS + 1; break;
       case 6: world.hardware.challenge_seconds = 5; world.seconds += 6; break;
       case 7: slot->state = PFC_SLOT_REVOKED; break;
       case 8: slot->state = PFC_SLOT_FREE; break;
