@@ -40,7 +40,7 @@ void pfc_channel_follow(uint8_t down[32], uint8_t next[PFC_CHANNEL_KEY_BYTES],
   channel_key(next, PFC_LABEL_CHANNEL_NEXT, chain, counter);
 }
 
-int pfc_channel_up_create(uint8_t *message, size_t capacity, size_t *size, struct pfc_channel_sent *sent,
+int pfc_channel_up_create(uint8_t *message, size_t capacity, size_t *size, struct pfc_sealed_sent *sent,
                           const uint8_t chain[PFC_CHANNEL_KEY_BYTES], uint64_t counter, uint8_t command_class,
                           const uint8_t *command, size_t command_size) {
   uint8_t key[32];

@@ -30,17 +30,11 @@
 extern "C" {
 #endif
 
-/// Kept by the app until a channel's command is answered. Secret.
-struct pfc_channel_sent {
-  uint8_t nonce[PFC_NONCE_BYTES];        ///< For a recall
-  uint8_t down[32];                      ///< Opens the answer
-  uint8_t chain[PFC_CHANNEL_KEY_BYTES];  ///< The channel's key for the command after this one
-};
-
 /// App side: seals a command. `counter` is what the hardware's last answer told as the next, never used twice, and
 /// `chain` the key that came with it. PFC_E_SPACE if `capacity` is too small; PFC_E_ARGUMENT if a field is out of
-/// range. On failure `*size` is 0 and `*sent` is all zeros.
-PFC_MUST_USE int pfc_channel_up_create(uint8_t *message, size_t capacity, size_t *size, struct pfc_channel_sent *sent,
+/// range. Fills all of `*sent` but `step`, which is zeros; its `chain` is the key for the command after this one, and must
+/// not be `chain` itself. On failure `*size` is 0 and `*sent` is all zeros.
+PFC_MUST_USE int pfc_channel_up_create(uint8_t *message, size_t capacity, size_t *size, struct pfc_sealed_sent *sent,
                                        const uint8_t chain[PFC_CHANNEL_KEY_BYTES], uint64_t counter,
                                        uint8_t command_class, const uint8_t *command, size_t command_size);
 

@@ -29,7 +29,7 @@ static int no_random(void *context, uint8_t *bytes, size_t size) {
 static void both_ends(void) {
   static uint8_t message[PFC_MESSAGE_MAX], plain[PFC_SEALED_PLAIN_MAX];
   uint8_t chain[PFC_CHANNEL_KEY_BYTES], text[40], nonce[PFC_NONCE_BYTES], down[32], told[PFC_SEALED_DOWN_BYTES];
-  struct pfc_channel_sent sent;
+  struct pfc_sealed_sent sent;
   struct pfc_command command;
   struct pfc_answer answer = {.verdict = PFC_VERDICT_ACCEPTED, .counter = 9}, opened;
   uint64_t next;
@@ -58,7 +58,7 @@ static void visit(void) {
   struct pfc_hardware hardware;
   struct pfc_session session;
   struct pfc_outcome outcome;
-  struct pfc_channel_sent sent;
+  struct pfc_sealed_sent sent;
   struct pfc_slot slot;
   uint8_t message[PFC_MESSAGE_MAX], text[8];
   uint64_t next = 5;

@@ -8,7 +8,7 @@
 
 enum { INTEGRITY = PFC_KIND_SEALED_INTEGRITY, DEVICE = PFC_KIND_SEALED_DEVICE };
 
-static struct pfc_channel_sent sent;
+static struct pfc_sealed_sent sent;
 static uint8_t chain[PFC_CHANNEL_KEY_BYTES];
 static uint64_t next, counter;
 

@@ -81,7 +81,7 @@ PLANTED = [
      "      review = PFC_REVIEW_PASSED;\n"),
     ("the first look at a channel", "channel-not-permitted", "verifier_channel.c",
      "slot->state != PFC_SLOT_HELD || (slot->policy & PFC_POLICY_CHANNEL) == 0", "slot->state != PFC_SLOT_HELD"),
-    ("the second look at a sealed answer", "sealed-changed-app", "verifier_sealed.c",
+    ("the second look at a sealed answer", "channel-class-integrity", "verifier_sealed.c",
      "if (answer_difference(&answer, outcome->verdict, next, outcome->reply, down) != 0) {",
      "if (0 * answer_difference(&answer, outcome->verdict, next, outcome->reply, down) != 0) {", "told"),
 ]

@@ -58,7 +58,7 @@ static void check_round_trip(struct fuzz_input *input) {
   static uint8_t text[PFC_SEALED_COMMAND_MAX + 1];
   uint8_t chain[PFC_CHANNEL_KEY_BYTES] = {8}, plain[PFC_SEALED_PLAIN_MAX], nonce[PFC_NONCE_BYTES];
   uint8_t message[PFC_MESSAGE_MAX], before[PFC_MESSAGE_MAX];
-  struct pfc_channel_sent sent;
+  struct pfc_sealed_sent sent;
   struct pfc_command command;
   uint64_t counter = fuzz_u64(input);
   uint8_t class_ = fuzz_u8(input);
@@ -99,7 +99,7 @@ static struct {
   // The app's end, and its last message.
   uint8_t chain[PFC_CHANNEL_KEY_BYTES], message[PFC_MESSAGE_MAX];
   size_t size;
-  struct pfc_channel_sent sent;
+  struct pfc_sealed_sent sent;
   uint64_t made_for;
   uint8_t class_;
   int right;  ///< Made with the channel's present keys

@@ -37,6 +37,8 @@ CHANNEL_MUTANTS = [
        "  if (size < 9) return")]),
     (32, "an app seals under no counter", "channel",
      [(CHANNEL, " || counter == 0) return PFC_E_ARGUMENT;", ") return PFC_E_ARGUMENT;")]),
+    (33, "no frame carries a command of a channel", "channel",
+     [("frame.c", "         (PFC_CHANNEL && type == PFC_MESSAGE_SEALED_UP) || (PFC_SEALS", "         (PFC_SEALS")]),
     # 33. What opens one.
     (33, "a token that permits no channel opens one", "channel",
      [(LIFE, "  if ((slot->policy & PFC_POLICY_CHANNEL) == 0) return 0;\n", "")]),

@@ -73,7 +73,7 @@ struct vault {
   uint8_t token_digest[PFC_TOKEN_DIGEST_BYTES];
   uint8_t shared[32];
   struct pfc_sealed_sent sealed_sent;
-  struct pfc_channel_sent channel_sent;
+  struct pfc_sealed_sent channel_sent;
   uint8_t chain[PFC_CHANNEL_KEY_BYTES];
   struct pfc_grant grant;
   unsigned writes, broken_from;  ///< The storage fails from this write on; 0: it does not

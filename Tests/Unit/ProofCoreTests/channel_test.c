@@ -10,7 +10,7 @@
 
 #if PFC_CHANNEL
 
-static struct pfc_channel_sent sent;
+static struct pfc_sealed_sent sent;
 static uint8_t chain[32], message[PFC_MESSAGE_MAX], plain[PFC_SEALED_PLAIN_MAX], text[PFC_SEALED_COMMAND_MAX + 1];
 static size_t size;
 
@@ -129,12 +129,33 @@ static void keys_serve_once(void) {
   }
 }
 
+/// Packets of the smallest size carry it, and those of the largest.
+static void frames_carry_it(void) {
+  static const size_t packet_sizes[] = {PFC_PACKET_MIN, 182, PFC_PACKET_MAX};
+  begin();
+  for (unsigned i = 0; i < 3; i++) {
+    enum pfc_frame_result result = PFC_FRAME_GARBAGE;
+    struct pfc_fragmenter fragmenter;
+    struct pfc_reassembler reassembler;
+    uint8_t packet[PFC_PACKET_MAX];
+    size_t taken;
+    REQUIRE(CHECK_NUMBER(create(sizeof message, 7, 1, 40 * i), PFC_OK));
+    CHECK_NUMBER(pfc_fragment_init(&fragmenter, PFC_MESSAGE_SEALED_UP, message, size, packet_sizes[i]), PFC_OK);
+    pfc_reassemble_init(&reassembler);
+    while ((taken = pfc_fragment_next(&fragmenter, packet)) > 0) result = pfc_reassemble(&reassembler, packet, taken);
+    CHECK_NUMBER(result, PFC_FRAME_COMPLETE);
+    CHECK_NUMBER(reassembler.type, PFC_MESSAGE_SEALED_UP);
+    CHECK_BYTES(reassembler.bytes, message, size);
+  }
+}
+
 static const struct test tests[] = {
     TEST("every size of a command comes out of its box as it went in", every_size_round_trips),
     TEST("a class, a counter or a length out of range makes no message", ranges_are_checked),
     TEST("a message that was altered, or made under another key, does not open", what_was_altered_does_not_open),
     TEST("a class above 15 is malformed", classes_are_checked_inside),
     TEST("no two keys of a channel are the same", keys_serve_once),
+    TEST("frames carry a SEALED-UP", frames_carry_it),
 };
 
 const struct suite channel_suite = SUITE("channel", tests);

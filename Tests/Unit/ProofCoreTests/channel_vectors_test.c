@@ -31,7 +31,7 @@ static void judge_key(const struct block *block) {
 
 static void judge_command(const struct block *block) {
   static uint8_t message[PFC_MESSAGE_MAX], plain[PFC_SEALED_PLAIN_MAX], text[PFC_COMMAND_MAX];
-  struct pfc_channel_sent sent;
+  struct pfc_sealed_sent sent;
   struct pfc_command opened;
   struct pfc_answer answer;
   uint8_t chain[32], nonce[16], down[32], next[32], told[PFC_SEALED_DOWN_BYTES];

@@ -11,7 +11,7 @@
 static void emit_one(size_t command_size) {
   static uint8_t message[PFC_MESSAGE_MAX], text[PFC_SEALED_COMMAND_MAX];
   struct dice dice = {5715 + command_size};
-  struct pfc_channel_sent sent;
+  struct pfc_sealed_sent sent;
   struct pfc_answer answer = {.verdict = PFC_VERDICT_ACCEPTED, .detail = 65535};
   uint8_t chain[PFC_CHANNEL_KEY_BYTES], down[PFC_SEALED_DOWN_BYTES];
   size_t size;

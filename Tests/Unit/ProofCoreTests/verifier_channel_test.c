@@ -21,7 +21,7 @@ enum { INTEGRITY = PFC_KIND_SEALED_INTEGRITY, DEVICE = PFC_KIND_SEALED_DEVICE };
 struct end {
   uint8_t chain[32];
   uint64_t next;
-  struct pfc_channel_sent sent;
+  struct pfc_sealed_sent sent;
   uint64_t counter;  ///< Of the command made last
 };
 
