@@ -221,7 +221,7 @@ void pfc_verifier_receive(struct pfc_verifier *verifier, struct pfc_session *ses
   pfc_wipe(verifier->opened, sizeof verifier->opened);
 #endif
 #if PFC_CHANNEL
-  // Whatever else comes ends the link's channel. A SEALED-UP takes it, and gives it back if it was accepted.
+  // Any other message ends the link's channel. A SEALED-UP takes it, and gives it back if it was accepted.
   if (type != PFC_MESSAGE_SEALED_UP || !pfc_message_fits(type, size)) pfc_channel_end(session);
 #endif
   verdict = receive(verifier, session, type, message, size, outcome, &detail);

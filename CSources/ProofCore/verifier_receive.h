@@ -15,8 +15,8 @@
 #define PFC_SEAL_PARAMETER
 #endif
 
-/// Judges a command that was met, twice, and answers it by VERDICT. `judged` is the slot `index` or the link's candidate
-/// for it. `seal` is NULL for a command in the clear.
+/// Judges a command that was met, twice, and answers it by VERDICT. `judged` is the slot `index` or the link's
+/// candidate for it. `seal` is NULL for a command in the clear.
 void pfc_answer_met(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message, size_t size,
                     const struct pfc_command *command, int index, const struct pfc_slot *judged,
                     const uint8_t nonce[PFC_NONCE_BYTES], struct pfc_outcome *outcome PFC_SEAL_PARAMETER);

@@ -145,7 +145,9 @@ PFC_APART static uint32_t answer_difference(const struct pfc_answer *answer, uin
                                             const uint8_t *message, const uint8_t down[32]) {
   struct pfc_answer told;
   uint64_t told_next;
-  if (pfc_sealed_down_open(&told, &told_next, message, PFC_SEALED_DOWN_BYTES, answer->counter, down) != PFC_OK) return 1;
+  if (pfc_sealed_down_open(&told, &told_next, message, PFC_SEALED_DOWN_BYTES, answer->counter, down) != PFC_OK) {
+    return 1;
+  }
   return (uint32_t)(told.verdict ^ verdict) | (uint32_t)(told.detail ^ answer->detail) | (uint32_t)(told_next != next);
 }
 

@@ -32,8 +32,8 @@ extern "C" {
 
 /// App side: seals a command. `counter` is what the hardware's last answer told as the next, never used twice, and
 /// `chain` the key that came with it. PFC_E_SPACE if `capacity` is too small; PFC_E_ARGUMENT if a field is out of
-/// range. Fills all of `*sent` but `step`, which is zeros; its `chain` is the key for the command after this one, and must
-/// not be `chain` itself. On failure `*size` is 0 and `*sent` is all zeros.
+/// range. Fills all of `*sent` but `step`, which is zeros; its `chain` is the key for the command after this one, and
+/// must not be `chain` itself. On failure `*size` is 0 and `*sent` is all zeros.
 PFC_MUST_USE int pfc_channel_up_create(uint8_t *message, size_t capacity, size_t *size, struct pfc_sealed_sent *sent,
                                        const uint8_t chain[PFC_CHANNEL_KEY_BYTES], uint64_t counter,
                                        uint8_t command_class, const uint8_t *command, size_t command_size);

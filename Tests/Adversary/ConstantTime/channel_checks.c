@@ -36,7 +36,8 @@ static void both_ends(void) {
   size_t size;
   make_secret(chain, sizeof chain, 1);
   make_secret(text, sizeof text, 2);
-  expect("made", pfc_channel_up_create(message, sizeof message, &size, &sent, chain, 9, 3, text, sizeof text) == PFC_OK);
+  expect("made", pfc_channel_up_create(message, sizeof message, &size, &sent, chain, 9, 3, text, sizeof text) ==
+                     PFC_OK);
   expect_secret("the box", message + 8, size - 8);
   expect_secret("the answer's key", sent.down, sizeof sent.down);
   expect_secret("the next key", sent.chain, sizeof sent.chain);

@@ -70,7 +70,7 @@ static void none(void) {
   memset(message, 0, 8);
 }
 
-/// Of a channel that has ended on this link, the link's memory is zeros, too: the keys are right.
+/// The keys are right, and the channel has ended on this link.
 static void ended(void) {
   open_and_make();
   (void)world_order(&world, PFC_ORDER_EPOCH, WORLD_BEGIN + 1, NULL, 0);

@@ -35,7 +35,8 @@ TESTS = HERE.parents[1] / "Unit" / "ProofCoreTests"
 OUT = ROOT / ".build" / "faults"
 CC = os.environ.get("CC", "cc")
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
-TARGET = [HERE / name for name in ("target.c", "sealed_target.c", "grant_target.c", "channel_target.c", "device.c", "gadget.S")]
+TARGET = [HERE / name for name in ("target.c", "sealed_target.c", "grant_target.c", "channel_target.c", "device.c",
+                                   "gadget.S")]
 WORLD = [TESTS / name for name in ("world.c", "flash.c", "forge.c", "harness.c")]
 # The messages of the quick form: all commands in the clear; of the tokens and of the sealed commands, which take up to
 # a million steps each, these. The token of suite 1 is refused by its header, and a sealed replay before its box.
@@ -123,7 +124,8 @@ class Target:
     def scenarios(self, options):
         return [name for name in self._output(self.program, "--list").split()
                 if (name in options.scenario if options.scenario else
-                    options.long or name in QUICK or not name.startswith(("token-", "sealed-", "grant-", "lent-", "channel-")))]
+                    options.long or name in QUICK or
+                    not name.startswith(("token-", "sealed-", "grant-", "lent-", "channel-")))]
 
     def walk(self, mode, depth, scenario):
         """The counts, and (address, result, step) of each survivor."""

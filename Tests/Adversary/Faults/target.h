@@ -48,7 +48,7 @@ extern uint8_t grant_class;
 void sealed_begin(uint8_t policy);
 /// Makes a right sealed command.
 void sealed_make(uint8_t kind, uint8_t class_);
-/// What the app keeps of it.
+/// The app's part of it.
 const struct pfc_sealed_sent *sealed_last(void);
 /// Behind a sealed command: what would be the first command of its channel.
 void channel_go_on(void);

@@ -48,7 +48,7 @@ static void check_shape(struct fuzz_input *input) {
   size_t size = input->left;
   uint8_t *exact = fuzz_copy(input->bytes, size);
   int result = pfc_channel_up_open(&command, plain, nonce, exact, size, chain);
-  // Nobody guesses an authenticator.
+  // An authenticator cannot be guessed.
   REQUIRE(result == (size < 25 || size > 241 ? PFC_E_MALFORMED : PFC_E_RECIPIENT));
   REQUIRE(fuzz_all(&command, sizeof command, 0) && fuzz_all(plain, sizeof plain, 0) && fuzz_all(nonce, 16, 0));
   free(exact);

@@ -63,7 +63,8 @@ static void judge_hostile(const struct block *block) {
   uint8_t chain[32], nonce[16];
   size_t size = block_bytes(block, "message", message, sizeof message);
   const char *word = block_word(block, "refusal");
-  int expected = strcmp(word, "none") == 0 ? PFC_OK : strcmp(word, "malformed") == 0 ? PFC_E_MALFORMED : PFC_E_RECIPIENT;
+  int refused = strcmp(word, "malformed") == 0 ? PFC_E_MALFORMED : PFC_E_RECIPIENT;
+  int expected = strcmp(word, "none") == 0 ? PFC_OK : refused;
   block_exactly(block, "chain", chain, 32);
   CHECK_NUMBER(pfc_channel_up_open(&opened, plain, nonce, message, size, chain), expected);
   if (expected == PFC_OK) return;

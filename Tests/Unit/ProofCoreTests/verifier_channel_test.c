@@ -22,7 +22,7 @@ struct end {
   uint8_t chain[32];
   uint64_t next;
   struct pfc_sealed_sent sent;
-  uint64_t counter;  ///< Of the command made last
+  uint64_t counter;  ///< The last command's
 };
 
 static struct world world;
@@ -754,19 +754,22 @@ static void loans_are_charged_for_each_command(void) {
 static const struct test tests[] = {
     TEST("a further command is one message each way, without X25519, up to 16", commands_are_one_round_trip),
     TEST("a channel has 4 commands where there is no clock", channels_are_shorter_without_a_clock),
-    TEST("only an accepted sealed command of a token that permits it opens a channel", only_permitted_commands_open_one),
+    TEST("only an accepted sealed command of a token that permits it opens a channel",
+         only_permitted_commands_open_one),
     TEST("a command that tells a copy opens none", copies_open_none),
     TEST("a channel's commands leave the ratchet", ratchets_stay),
     TEST("a candidate that is committed opens a channel", candidates_open_theirs),
     TEST("the classes are those of the kind that opened it", classes_are_those_of_the_kind),
-    TEST("uses, attempts, end and secrets are looked at for each command", uses_attempts_and_ends_are_looked_at_each_time),
+    TEST("uses, attempts, end and secrets are looked at for each command",
+         uses_attempts_and_ends_are_looked_at_each_time),
     TEST("any other counter, a repeat among them, ends the channel", counters_are_strict),
     TEST("a message with any byte altered ends the channel", altered_messages_end_the_channel),
     TEST("a stranger's message finds no channel and costs nothing", strangers_cost_nothing),
     TEST("a channel ends after 30 seconds, or the hardware's shorter limit", time_ends_it),
     TEST("any other message on the link ends the channel", any_other_message_ends_it),
     TEST("a channel is its link's, and ends with it and with the power", links_end_it),
-    TEST("another command of the instance ends it, and an older challenge is dead", other_commands_of_the_instance_end_it),
+    TEST("another command of the instance ends it, and an older challenge is dead",
+         other_commands_of_the_instance_end_it),
     TEST("a recall tells of a channel's command, and denies one for ever", recalls_tell_of_it_and_end_it),
     TEST("a revocation, a floor and another token end it", revocations_floors_and_tokens_end_it),
     TEST("storage that fails ends it", storage_that_fails_ends_it),

@@ -76,6 +76,8 @@ MUTANTS = [
     (UNITS, "ProofDevice/link.c",
      "  if (outcome.verdict == PFC_VERDICT_TOO_NEW) return PFD_ATT_READ_NOT_PERMITTED;\n", ""),
     (UNITS, "ProofDevice/link.c", "take_challenge(link, PFC_ASK_SEALED)", "take_challenge(link, PFC_ASK_CHALLENGE)"),
+    (UNITS, "ProofDevice/link.c", "handle == PFD_HANDLE_COMMAND && type == PFC_MESSAGE_SEALED_UP) return 1;",
+     "type == PFC_MESSAGE_SEALED_UP) return 1;"),
     # Several centrals
     (UNITS, "ProofDevice/unit.c", "  if (outcome->execute == PFC_EXECUTE) {\n    note_proof(unit, link, outcome);",
      "  if (type == PFC_MESSAGE_COMMAND && outcome->instance_id) note_proof(unit, link, outcome);\n"

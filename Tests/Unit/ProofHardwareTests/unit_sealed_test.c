@@ -205,6 +205,43 @@ static void no_replay_is_done(void) {
   CHECK_NUMBER(rig.unit.device.done, 1);
 }
 
+/// Further commands come where COMMAND does, at every MTU; other characteristics do not take them.
+static void a_channel_goes_on(void) {
+  static const uint16_t mtus[] = {23, 60, 185, 517};
+  for (unsigned i = 0; i < sizeof mtus / sizeof mtus[0]; i++) {
+    unsigned link = begin(mtus[i], true);
+    struct pfc_reassembler answer;
+    struct pfc_answer told;
+    struct pfc_capabilities capabilities;
+    uint8_t chain[PFC_CHANNEL_KEY_BYTES];
+    uint64_t next;
+    test_case("MTU %u", mtus[i]);
+    CHECK_NUMBER(pfd_unit_keep_channels(&rig.unit), PFC_OK);
+    pfc_verifier_capabilities(&rig.unit.verifier, &capabilities);
+    CHECK((capabilities.features & PFC_FEATURE_CHANNEL) != 0);
+    rig.unit.verifier.ledger.slots[0].policy = PFC_POLICY_CHANNEL;
+    REQUIRE(CHECK_NUMBER(ask(link), 0));
+    seal(PFD_CLASS_UNLOCK, "open");
+    CHECK_NUMBER(rig_send(&rig, link, PFD_HANDLE_COMMAND, owner.message, owner.size, &answer),
+                 PFC_MESSAGE_SEALED_DOWN);
+    REQUIRE(CHECK_NUMBER(pfc_sealed_down_open(&told, &next, answer.bytes, answer.size, owner.challenge.counter,
+                                              sent.down), PFC_OK));
+    for (unsigned round = 2; round <= 4; round++) {
+      memcpy(chain, sent.chain, sizeof chain);
+      REQUIRE(CHECK_NUMBER(pfc_channel_up_create(owner.message, sizeof owner.message, &owner.size, &sent, chain, next,
+                                                 PFD_CLASS_UNLOCK, (const uint8_t *)"open", 4), PFC_OK));
+      // The recall's characteristic does not take it, and the channel stands.
+      CHECK_NUMBER(rig_send_type(&rig, link, PFD_HANDLE_RECALL, PFC_MESSAGE_SEALED_UP, owner.message, owner.size,
+                                 &answer), 0);
+      CHECK_NUMBER(rig_send_type(&rig, link, PFD_HANDLE_COMMAND, PFC_MESSAGE_SEALED_UP, owner.message, owner.size,
+                                 &answer), PFC_MESSAGE_SEALED_DOWN);
+      REQUIRE(CHECK_NUMBER(pfc_sealed_down_open(&told, &next, answer.bytes, answer.size, next, sent.down), PFC_OK));
+      CHECK_NUMBER(told.verdict, PFC_VERDICT_ACCEPTED);
+      CHECK_NUMBER(rig.unit.device.done, round);
+    }
+  }
+}
+
 static const struct test tests[] = {
     TEST("a sealed command is done at every MTU", a_sealed_command_is_done_at_every_mtu),
     TEST("refusals are sealed and logged", refusals_are_sealed_and_logged),
@@ -213,6 +250,7 @@ static const struct test tests[] = {
     TEST("a challenge without a key takes no sealed command", a_challenge_without_a_key_takes_no_sealed_command),
     TEST("no changed byte is done", no_changed_byte_is_done),
     TEST("no replay is done", no_replay_is_done),
+    TEST("a channel goes on where commands are written, at every MTU", a_channel_goes_on),
 };
 
 const struct suite unit_sealed_suite = SUITE("unit-sealed", tests);
