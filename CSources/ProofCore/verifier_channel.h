@@ -21,6 +21,12 @@ uint8_t pfc_channel_verdict(uint8_t kind);
 PFC_APART uint64_t pfc_channel_open(struct pfc_verifier *verifier, struct pfc_session *session, int index,
                                     const struct pfc_outcome *outcome, const uint8_t chain[PFC_CHANNEL_KEY_BYTES]);
 
+/// Puts a channel into its link, to wait under the key `chain` for the command after the one of the counter `before`,
+/// which was accepted. The counter of that command, or 0 if the channel ends.
+uint64_t pfc_channel_wait(struct pfc_verifier *verifier, struct pfc_session *session,
+                          const struct pfc_channel *channel, const uint8_t chain[PFC_CHANNEL_KEY_BYTES],
+                          uint64_t before);
+
 /// Checksum of a channel's key, 0 if it is all zeros.
 uint32_t pfc_channel_sum(const struct pfc_channel *channel);
 

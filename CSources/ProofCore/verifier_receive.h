@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// One function for each kind of message, called by verifier.c: tokens and orders in verifier_admission.c, commands and
-/// recalls in verifier_judgement.c, commands of a channel in verifier_channel.c, grants in verifier_grant.c.
+/// recalls in verifier_judgement.c, commands of a channel in verifier_channel_up.c, grants in verifier_grant.c.
 
 #ifndef PFC_VERIFIER_RECEIVE_H
 #define PFC_VERIFIER_RECEIVE_H

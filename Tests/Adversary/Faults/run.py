@@ -80,7 +80,7 @@ PLANTED = [
     ("the second look at a command of a channel", "channel-class-integrity", "verifier_judgement.c",
      "      review = pfc_review_channel(verifier, index, message, size, verdict, seal);\n",
      "      review = PFC_REVIEW_PASSED;\n"),
-    ("the first look at a channel", "channel-not-permitted", "verifier_channel.c",
+    ("the first look at a channel", "channel-not-permitted", "verifier_channel_up.c",
      "slot->state != PFC_SLOT_HELD || (slot->policy & PFC_POLICY_CHANNEL) == 0", "slot->state != PFC_SLOT_HELD"),
     ("the second look at a sealed answer", "channel-class-integrity", "verifier_sealed.c",
      "if (answer_difference(&answer, outcome->verdict, next, outcome->reply, down) != 0) {",
