@@ -108,8 +108,8 @@ uint8_t rig_send(struct rig *rig, unsigned link, uint16_t handle, const uint8_t 
   return rig_send_type(rig, link, handle, pfd_gatt_message_type(handle), message, size, answer);
 }
 
-uint8_t rig_send_type(struct rig *rig, unsigned link, uint16_t handle, uint8_t sent, const uint8_t *message, size_t size,
-                      struct pfc_reassembler *answer) {
+uint8_t rig_send_type(struct rig *rig, unsigned link, uint16_t handle, uint8_t sent, const uint8_t *message,
+                      size_t size, struct pfc_reassembler *answer) {
   struct pfc_fragmenter fragmenter;
   uint8_t packet[PFC_PACKET_MAX], pdu[PFD_MTU_MAX];
   size_t count;
