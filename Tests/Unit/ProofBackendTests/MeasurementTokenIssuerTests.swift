@@ -77,6 +77,7 @@ struct MeasurementTokenIssuerTests {
     arguments: [
       (GrantPermissions(CommandClasses(rawValue: 1), ratchet: .refuse), HardwareFeatures.ratchet),
       (GrantPermissions(CommandClasses(rawValue: 1), demandsSealing: true), .sealedCommands),
+      (GrantPermissions(CommandClasses(rawValue: 1), permitsChannel: true), .channels),
     ])
   func features(permissions: GrantPermissions, needed: HardwareFeatures) throws {
     let others = HardwareFeatures([.tokenVersionTwo, .ratchet, .sealedCommands, .log, .upcoming])

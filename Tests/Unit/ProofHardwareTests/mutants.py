@@ -78,6 +78,10 @@ MUTANTS = [
     (UNITS, "ProofDevice/link.c", "take_challenge(link, PFC_ASK_SEALED)", "take_challenge(link, PFC_ASK_CHALLENGE)"),
     (UNITS, "ProofDevice/link.c", "handle == PFD_HANDLE_COMMAND && type == PFC_MESSAGE_SEALED_UP) return 1;",
      "type == PFC_MESSAGE_SEALED_UP) return 1;"),
+    (UNITS, "ProofDevice/unit.c", "    carry_log(unit, link, outcome);\n",
+     "    carry_log(unit, link, outcome);\n    memset(&link->session.channel, 0, sizeof link->session.channel);\n"),
+    (UNITS, "ProofDevice/unit.c", "{ return pfc_verifier_keep_channels(&unit->verifier); }",
+     "{ return unit->verifier.ready ? PFC_OK : PFC_E_ARGUMENT; }"),
     # Several centrals
     (UNITS, "ProofDevice/unit.c", "  if (outcome->execute == PFC_EXECUTE) {\n    note_proof(unit, link, outcome);",
      "  if (type == PFC_MESSAGE_COMMAND && outcome->instance_id) note_proof(unit, link, outcome);\n"
