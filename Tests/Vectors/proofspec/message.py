@@ -26,6 +26,7 @@ class Type(IntEnum):
     RECALL = 7
     STATUS = 8
     SEALED_UP = 9
+    SEALED_DOWN = 10
     LOG_ASK = 11
     LOG = 12
     GRANT = 13
@@ -72,6 +73,7 @@ LENGTHS = {
     Type.RECALL: (72, 72),
     Type.STATUS: (28, 28),
     Type.SEALED_UP: (25, 241),
+    Type.SEALED_DOWN: (35, 35),
     Type.LOG_ASK: (24, 24),
     Type.LOG: (48, 336),
     Type.GRANT: (96, 96),
