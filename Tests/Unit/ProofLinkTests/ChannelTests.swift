@@ -99,6 +99,27 @@ extension BenchTests {
       #expect(bench.done == 4)
     }
 
+    @Test("a delegation ends it, even one that the hardware refuses")
+    func delegation() async throws {
+      let bench = try Bench(seed: 91)
+      bench.lend()
+      bench.seal()
+      bench.keepChannels()
+      let tap = Tap()
+      let stage = try Stage(bench, permitsChannel: true)
+      let door = Self.door(stage, tap: tap)
+      #expect(try await door.send(Stage.open).verdict == .accepted)
+      let digest = stage.token.digest
+      let refused = try Delegation(
+        Delegation.Loan(takingBackFrom: digest, serial: 1),
+        from: Delegation.Lender(
+          bench.instance, at: bench.identity.id, generation: 1, token: digest),
+        with: LoanStage.secrets(20))
+      await #expect(throws: LinkError.self) { try await door.deliver(refused) }
+      #expect(try await door.send(Stage.open).verdict == .accepted)
+      #expect(Self.types(tap.toHardware) == [3, 4, 13, 4] && bench.done == 2)
+    }
+
     @Test("a channel is given up after 25 seconds, counted from its first command")
     func age() async throws {
       let bench = try Self.bench(90)
