@@ -213,7 +213,7 @@ static uint8_t receive(struct pfc_verifier *verifier, struct pfc_session *sessio
 
 void pfc_verifier_receive(struct pfc_verifier *verifier, struct pfc_session *session, uint8_t type,
                           const uint8_t *message, size_t size, struct pfc_outcome *outcome) {
-  uint8_t verdict;
+  uint8_t verdict = PFC_VERDICT_NONE;
   uint16_t detail = 0;
   uint64_t next = pfc_log_next(verifier);
   memset(outcome, 0, sizeof *outcome);
@@ -222,9 +222,13 @@ void pfc_verifier_receive(struct pfc_verifier *verifier, struct pfc_session *ses
 #endif
 #if PFC_CHANNEL
   // Any other message ends the link's channel. A SEALED-UP takes it, and gives it back if it was accepted.
-  if (type != PFC_MESSAGE_SEALED_UP || !pfc_message_fits(type, size)) pfc_channel_end(session);
+  if (session->channel.next != 0 && (type != PFC_MESSAGE_SEALED_UP || !pfc_message_fits(type, size))) {
+    pfc_channel_end(session);
+    // If it still stands, a skipped instruction has had other memory wiped: judge nothing by that.
+    if (session->channel.next != 0) verdict = PFC_VERDICT_FAULT, detail = pfc_verdict_detail(verdict);
+  }
 #endif
-  verdict = receive(verifier, session, type, message, size, outcome, &detail);
+  if (verdict == PFC_VERDICT_NONE) verdict = receive(verifier, session, type, message, size, outcome, &detail);
   if (verdict != PFC_VERDICT_NONE) pfc_answer_plain(outcome, verdict, detail, 0);
   pfc_log_answered(verifier, next, outcome->verdict);
 }

@@ -33,6 +33,11 @@ static uint8_t meet(struct pfc_verifier *verifier, struct pfc_session *session, 
                     const uint8_t *message, size_t size, struct pfc_seal *seal, struct pfc_command *command,
                     uint8_t nonce[PFC_NONCE_BYTES], uint16_t *detail) {
   int result;
+  // The channel was taken from the link. If it still stands there, a skipped instruction has had other memory wiped.
+  if (session->channel.next != 0) {
+    pfc_channel_end(session);
+    return PFC_VERDICT_FAULT;
+  }
   if (session->refusals >= PFC_SESSION_REFUSALS_MAX) return PFC_VERDICT_BUSY;
   *detail = PFC_TOLD(PFC_DETAIL_NO_CHANNEL);
   if (!is_live(verifier, channel, pfc_get64(message))) return PFC_VERDICT_STALE;

@@ -82,6 +82,8 @@ PLANTED = [
      "      review = PFC_REVIEW_PASSED;\n"),
     ("the first look at a channel", "channel-not-permitted", "verifier_channel_up.c",
      "slot->state != PFC_SLOT_HELD || (slot->policy & PFC_POLICY_CHANNEL) == 0", "slot->state != PFC_SLOT_HELD"),
+    ("the look whether the channel was taken", "channel-recalled", "verifier_channel_up.c",
+     "  if (session->channel.next != 0) {\n    pfc_channel_end(session);\n    return PFC_VERDICT_FAULT;\n  }\n", ""),
     ("the second look at a sealed answer", "channel-class-integrity", "verifier_sealed.c",
      "if (answer_difference(&answer, outcome->verdict, next, outcome->reply, down) != 0) {",
      "if (0 * answer_difference(&answer, outcome->verdict, next, outcome->reply, down) != 0) {", "told"),

@@ -100,11 +100,11 @@ CHANNEL_MUTANTS = [
        "  uint16_t permitted = slot->device_classes;\n  uint8_t verdict = PFC_VERDICT_NONE;\n")]),
     # 33. Its ends.
     (33, "another message leaves the channel", "channel",
-     [(VERIFIER, "if (type != PFC_MESSAGE_SEALED_UP || !pfc_message_fits(type, size)) pfc_channel_end(session);",
-       "if (type > 250) pfc_channel_end(session);")]),
+     [(VERIFIER, "if (session->channel.next != 0 && (type != PFC_MESSAGE_SEALED_UP || "
+       "!pfc_message_fits(type, size))) {", "if (type > 250) {")]),
     (33, "a SEALED-UP of no length leaves the channel", "channel",
-     [(VERIFIER, "if (type != PFC_MESSAGE_SEALED_UP || !pfc_message_fits(type, size)) pfc_channel_end(session);",
-       "if (type != PFC_MESSAGE_SEALED_UP) pfc_channel_end(session);")]),
+     [(VERIFIER, "if (session->channel.next != 0 && (type != PFC_MESSAGE_SEALED_UP || "
+       "!pfc_message_fits(type, size))) {", "if (session->channel.next != 0 && type != PFC_MESSAGE_SEALED_UP) {")]),
     (33, "a refused command leaves the channel", "channel",
      [(UP, "  struct pfc_channel channel = session->channel;\n  pfc_channel_end(session);\n",
        "  struct pfc_channel channel = session->channel;\n")]),

@@ -71,7 +71,10 @@ UNSEEN = {
     ("verifier_review.c", "is_out_of_step", "expected, sizeof expected"): "the tag that was sent, if it is right",
     ("verifier_judgement.c", "pfc_receive_command", "&session->challenge, sizeof session->challenge"):
         "a challenge is public; wiped so that a skipped instruction finds none (Tests/Adversary/Faults)",
-    ("crypto.c", "pfc_unbox_whole", "room, sizeof room"): "the nonce that the proofs answer is made over it",
+    ("channel.c", "channel_nonce", "full, sizeof full"): "half of it is told by a recall; nothing uses the other half",
+    ("channel.c", "pfc_channel_up_open", "plain, PFC_SEALED_PLAIN_MAX"):
+        "an answer of zeros: the class is none; ProofCoreTests look there",
+    ("sealed.c", "pfc_sealed_follow", "full, sizeof full"): "the channel's key is made over it",
     ("sealed.c", "pfc_sealed_open", "plain, PFC_SEALED_PLAIN_MAX"):
         "an answer of zeros: nothing was opened; ProofCoreTests look there",
     ("verifier_judgement.c", "pfc_receive_sealed", "&session->challenge, sizeof session->challenge"):
