@@ -114,7 +114,8 @@ public struct MeasurementGrant: Sendable {
         field: "demand for sealed commands", value: "yes", allowed: "no in version one")
     }
     guard !permitsChannel || version == .two else {
-      throw .outOfRange(field: "permission of a channel", value: "yes", allowed: "no in version one")
+      throw .outOfRange(
+        field: "permission of a channel", value: "yes", allowed: "no in version one")
     }
     guard ratchet == nil || version == .two else {
       throw .outOfRange(

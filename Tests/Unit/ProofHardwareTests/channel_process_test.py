@@ -48,9 +48,9 @@ class Channel(unittest.TestCase):
                 self.assertEqual(app.next != 0, left > 0)
             self.assertEqual(self.hardware.done(link)[2], limit + 1)
         self.hardware.stop()
-        counters = range(1, limit + 2)
-        told = [f"{name} of {self.app.instance[:4].hex()}: accepted (1), detail 65535, ref={self.hardware.id[:4].hex()}-"
-                + str(counter) for counter, name in zip(counters, ["command"] + limit * ["channel command"])]
+        who, where = self.app.instance[:4].hex(), self.hardware.id[:4].hex()
+        told = [f"{name} of {who}: accepted (1), detail 65535, ref={where}-{counter}"
+                for counter, name in enumerate(["command"] + limit * ["channel command"], 1)]
         self.assertEqual([line.split("link 0: ")[1] for line in self.hardware.log if "accepted" in line], told)
 
     def test_further_commands_take_one_message_each_way_up_to_sixteen(self):

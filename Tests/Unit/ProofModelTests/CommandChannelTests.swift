@@ -83,7 +83,8 @@ struct CommandChannelTests {
       try ProvedCommand(Command([UInt8](repeating: 1, count: 217), class: 1), in: channel)
     }
     let longest = try Command([UInt8](repeating: 1, count: 216), class: 1)
-    #expect(link.send(try ProvedCommand(longest, in: channel).message).execution?.command == longest)
+    #expect(
+      link.send(try ProvedCommand(longest, in: channel).message).execution?.command == longest)
   }
 
   @Test("is permitted by tokens of version two alone")

@@ -16,7 +16,7 @@ from .dialogue import CLASS, ENDED, INTEGRITY_DEMANDED, OLDER_GENERATION, Script
 from .grants import MEMBER, OWNED, OWNER, loan, token_of
 from .hostile_config import flipped
 from .scripts_command import ONE
-from .scripts_sealed import DOWN, FIVE, SIX, LiveKey, Phone, SealedScript, Sent
+from .scripts_sealed import DOWN, SIX, LiveKey, Phone, SealedScript, Sent
 from .scripts_upcoming import UPDATED, made, ready
 from .scripts_version import second
 from .world import BACKEND, DOOR, START, bare_app, stuff
@@ -153,7 +153,7 @@ def _opened() -> Iterator[Script]:
     s.prepare()
     s.hold(ONE, token)
     end = s.opened(Phone(ONE, token_digest(token)), after=0)
-    # Without a channel's counter in it: the hardware does not read the message.
+    # Its counter is that of no channel: the hardware does not read the message.
     s.expect(Type.SEALED_UP, channel.encode_up(end.chain, 9, 0, b""), Verdict.MALFORMED)
     s.step("with it, the same token opens one").keep()
     s.again(s.opened(Phone(ONE, token_digest(token))))
