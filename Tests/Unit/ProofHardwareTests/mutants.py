@@ -28,7 +28,7 @@ UNITS, PROCESS = "units", "process"
 MUTANTS = [
     # The link
     (UNITS, "ProofDevice/link.c", "if (!link->cccd[asks ? CHALLENGE : VERDICT]) return PFD_ATT_NOT_SUBSCRIBED;", ""),
-    (UNITS, "ProofDevice/link.c", "if (size > 0 && (value[0] & 0x0Fu) == pfd_gatt_message_type(handle)) {",
+    (UNITS, "ProofDevice/link.c", "if (size > 0 && takes_type(handle, value[0] & 0x0Fu)) {",
      "if (size > 0) {"),
     (UNITS, "ProofDevice/link.c", "if (size > link->mtu) {", "if (0) {"),
     (UNITS, "ProofDevice/link.c", "if (is_request(pdu[0]) && response_waits(link)) return PFD_LINK_CLOSE;", ""),
