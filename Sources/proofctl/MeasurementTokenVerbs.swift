@@ -121,6 +121,7 @@ enum MeasurementTokenVerbs {
     value["form"] = .string("\(grant.secrets.form)")
     value["integrityClasses"] = classes(grant.integrityClasses)
     value["deviceClasses"] = classes(grant.deviceClasses)
+    value["delegableClasses"] = classes(grant.delegableClasses)
     value["attempts"] = .number(JSONNumber(Int64(grant.attempts)))
     value["uses"] =
       switch grant.uses {

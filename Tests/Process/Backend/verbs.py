@@ -346,8 +346,8 @@ class Verbs:
         changed = self.ask("hardware", "change", third, "--factory-secret", secret)
         self.assertEqual(changed["features"], ["token-2", "factory-secret"])
         for wrong in ("x", "token-2,token-2"):
-            self.refused(2, "token-2, ratchet, sealed, log, factory-secret", "hardware", "change", third, "--features",
-                         wrong)
+            self.refused(2, "takes token-2, ratchet, sealed, log, grants, factory-secret", "hardware", "change", third,
+                         "--features", wrong)
         self.refused(2, "does not know", "hardware", "change", third, "--features", "0x0100")
         self.refused(2, "a number such as 0x21", "hardware", "change", third, "--features", "0xyz")
         self.refused(1, "no hardware", "hardware", "change", "01" * 16, "--features", "token-2")
@@ -482,6 +482,12 @@ class Verbs:
         self.ask("hardware", "change", new["id"], "--features", "token-2,ratchet,sealed,channels")
         seen = inspect(new, self.ask(*issue(new, production, *limits, "--channel"))["token"])
         self.assertEqual((seen["channel"], seen["sealedOnly"], seen["version"]), (True, False, 2))
+        lent = [*limits, "--delegable-classes", "2"]
+        self.refused(1, "do not name grants", *issue(new, production, *lent))
+        self.ask("hardware", "change", new["id"], "--features", "token-2,grants")
+        seen = inspect(new, self.ask(*issue(new, production, *lent))["token"])
+        self.assertEqual((seen["delegableClasses"], seen["integrityClasses"], seen["version"]), ([2], [0, 2], 2))
+        self.refused(1, "set of classes to delegate", *issue(new, production, *limits, "--delegable-classes", "1"))
         output = name + ".token"
         made = self.ask(*issue(bench, sealed(mmd="development"), "--classes", "1", "--literal", "--output", output))
         self.assertEqual((made["token"], stat.S_IMODE(os.stat(output).st_mode)), (f"in {output}", 0o600))

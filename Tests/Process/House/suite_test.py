@@ -30,19 +30,27 @@ class Suite(unittest.TestCase):
     def test_what_failed_is_repeated_at_the_end(self):
         # A reader sees the last lines of an output of many thousand.
         swift, c = "✘ Test opens() recorded an issue", "FAILED the door: shut"
-        python = "FAIL: test_a (x.T)\n-----\nTraceback\n  File 3\nAssertionError: 1 != 2\n=====\nokay"
+        python = ("FAIL: test_a (x.T)\n-----\nTraceback\n  File a/lib/x.py\n  File a/Tests/x.py\n    self.x()\n"
+                  "AssertionError: 1 != 2\n=====\nokay")
         folder = fresh("repeated")
         for name, text in (("swift", swift), ("c", c), ("python", python), ("riddle", "Segmentation fault")):
             (folder / name).write_text(f"chatter\n{text}\nmore chatter\n0 passed, 1 failed\n")
             with self.subTest(name=name):
                 said = self.suite(house_a=f"cat {folder / name}").stdout
                 end = said[said.index("\nin house_a:\n"):]
-                wanted = {"swift": [swift], "c": [c], "python": python.splitlines()[:-2],
+                whole, names = ([line[3:] for line in part.splitlines() if line.startswith("!! ")]
+                                for part in end.split("\nfailed:\n"))
+                lines = python.splitlines()
+                wanted = {"swift": [swift], "c": [c], "python": [lines[0], lines[2], lines[4], lines[6]],
                           "riddle": ["its output names nothing: see .build/parts/house_a.log"]}[name]
-                self.assertEqual([line[2:] for line in end.splitlines() if line.startswith("| ")], wanted)
-        (folder / "inner").write_text("FAILED twice\n| FAILED once\n0 passed, 1 failed\n")
-        self.assertEqual(self.suite(house_a=f"cat {folder / 'inner'}").stdout.count("| FAILED"), 2)
-        self.assertNotIn("| FAILED twice", self.suite(house_a=f"cat {folder / 'inner'}").stdout)
+                self.assertEqual(whole, wanted)
+                self.assertEqual(names, [] if name == "riddle" else wanted[:1])
+        # A table of another part is not taken for what a suite inside has found.
+        (folder / "inner").write_text("FAILED twice\n!! FAILED once\n| a table |\n0 passed, 1 failed\n")
+        said = self.suite(house_a=f"cat {folder / 'inner'}").stdout
+        self.assertEqual(said.count("!! FAILED once"), 3)
+        self.assertNotIn("!! FAILED twice", said)
+        self.assertNotIn("!! a table", said)
 
     def test_a_target_that_dies_after_counting_has_failed(self):
         result = self.suite(house_a="echo 3 passed, 0 failed; exit 139")
