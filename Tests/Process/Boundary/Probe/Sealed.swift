@@ -33,7 +33,7 @@ func probeSealed(_ baseline: BaselineProbe) throws {
   try expect(outcome.execution?.command.bytes == [9] && outcome.reply.type == .sealedAnswer)
   try expect(try proved.receipt(from: outcome.reply).verdict == .accepted)
 
-  guard let channel = proved.channel(from: outcome.reply) else {
+  guard let channel: CommandChannel = proved.channel(from: outcome.reply) else {
     throw Unexpected(description: "no channel")
   }
   try expect(channel.counter == proved.counter + 1 && channel.kind == .integrity)
