@@ -152,10 +152,10 @@ static enum pfc_frame_result take_later(struct pfc_reassembler *reassembler, con
   return finish(reassembler, (packet[0] & FLAG_LAST) != 0);
 }
 
-/// Whether messages of this type are carried. 9 is reserved.
+/// Whether messages of this type are carried.
 static int is_carried(uint8_t type) {
   return (type >= PFC_MESSAGE_ASK && type <= PFC_MESSAGE_STATUS) ||
-         (PFC_SEALS_COMMANDS && type == PFC_MESSAGE_SEALED_DOWN) ||
+         (PFC_CHANNEL && type == PFC_MESSAGE_SEALED_UP) || (PFC_SEALS_COMMANDS && type == PFC_MESSAGE_SEALED_DOWN) ||
          (PFC_KEEPS_LOG && (type == PFC_MESSAGE_LOG_ASK || type == PFC_MESSAGE_LOG)) ||
          (PFC_GRANTS && type == PFC_MESSAGE_GRANT);
 }

@@ -24,6 +24,10 @@ int pfc_message_fits(uint8_t type, size_t size) {
       return size == PFC_RECALL_BYTES;
     case PFC_MESSAGE_STATUS:
       return size == PFC_STATUS_BYTES;
+#if PFC_CHANNEL
+    case PFC_MESSAGE_SEALED_UP:
+      return size >= PFC_CHANNEL_UP_BYTES && size <= PFC_CHANNEL_UP_BYTES + PFC_SEALED_COMMAND_MAX;
+#endif
     case PFC_MESSAGE_SEALED_DOWN:
       return PFC_SEALS_COMMANDS && size == PFC_SEALED_DOWN_BYTES;
     case PFC_MESSAGE_LOG_ASK:

@@ -29,7 +29,7 @@ struct pfc_reason_row {
   char step[95];
 };
 
-enum { PFC_REASON_ROWS = 452 };
+enum { PFC_REASON_ROWS = 453 };
 
 // Arrays of characters, not pointers: the table needs no relocation, and a linker drops it as a whole.
 static const struct pfc_reason_row pfc_reason_rows[PFC_REASON_ROWS] = {
@@ -674,6 +674,9 @@ static const struct pfc_reason_row pfc_reason_rows[PFC_REASON_ROWS] = {
      "The hardware's key for sealed commands was used or replaced since the challenge, or the challenge came "
      "without one.",
      "Ask for a challenge with a key, and seal the command again."},
+    {PFC_MENDER_RETRY, "LOCK-18.6", "no channel",
+     "The link has no channel, or the channel waits for another command.",
+     "Recall the command, then send it under a fresh proof."},
     {PFC_MENDER_OPERATOR, "LOCK-19.1", "class not permitted",
      "The token permits this class of command for no match.",
      "Issue a token with this class."},

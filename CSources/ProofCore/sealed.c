@@ -96,21 +96,37 @@ PFC_APART static void seal_key(uint8_t key[32], const char label[PFC_LABEL_BYTES
   pfc_wipe(input, sizeof input);
 }
 
-PFC_APART void pfc_sealed_follow(uint8_t step[PFC_NONCE_BYTES], uint8_t down[32], const struct pfc_seal_facts *facts,
-                                 const uint8_t shared[32], const uint8_t *message, size_t size) {
+/// T.
+PFC_APART static void seal_transcript(uint8_t transcript[32], const struct pfc_seal_facts *facts,
+                                      const uint8_t *message, size_t size) {
   struct pfc_hash hash;
-  uint8_t id[32], transcript[32], full[32];
+  uint8_t id[32];
   seal_id(id, facts, message);
   pfc_hash_init(&hash);
   pfc_hash_update(&hash, PFC_LABEL_SEAL_TRANSCRIPT, PFC_LABEL_BYTES);
   pfc_hash_update(&hash, id, sizeof id);
   pfc_hash_update(&hash, message, size);
   pfc_hash_final(transcript, &hash);
+}
+
+PFC_APART void pfc_sealed_follow(uint8_t step[PFC_NONCE_BYTES], uint8_t down[32], const struct pfc_seal_facts *facts,
+                                 const uint8_t shared[32], const uint8_t *message, size_t size) {
+  uint8_t transcript[32], full[32];
+  seal_transcript(transcript, facts, message, size);
   seal_key(down, PFC_LABEL_SEAL_DOWN, facts, shared, transcript);
   seal_key(full, PFC_LABEL_SEAL_STEP, facts, shared, transcript);
   memcpy(step, full, PFC_NONCE_BYTES);
   pfc_wipe(full, sizeof full);
 }
+
+#if PFC_CHANNEL
+PFC_APART void pfc_sealed_chain(uint8_t chain[PFC_CHANNEL_KEY_BYTES], const struct pfc_seal_facts *facts,
+                                const uint8_t shared[32], const uint8_t *message, size_t size) {
+  uint8_t transcript[32];
+  seal_transcript(transcript, facts, message, size);
+  seal_key(chain, PFC_LABEL_CHANNEL_KEY, facts, shared, transcript);
+}
+#endif
 
 /// The nonce that the proofs of a sealed command answer. It binds both ephemeral keys through H.
 PFC_APART static void seal_nonce(uint8_t nonce[PFC_NONCE_BYTES], const struct pfc_seal_facts *facts,
@@ -276,6 +292,9 @@ void pfc_sealed_close(uint8_t *message, size_t size, struct pfc_sealed_sent *sen
   seal_key(key, PFC_LABEL_SEAL_FIRST, facts, shared, id);
   pfc_box(message + AT_BOX, plain_of(message), size - AT_BOX - PFC_SEAL_TAG_BYTES, key);
   pfc_sealed_follow(sent->step, sent->down, facts, shared, message, size);
+#if PFC_CHANNEL
+  pfc_sealed_chain(sent->chain, facts, shared, message, size);
+#endif
   pfc_wipe(shared, 32);
   pfc_wipe(key, sizeof key);
 }

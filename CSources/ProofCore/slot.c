@@ -191,7 +191,7 @@ void pfc_slot_upgrade(uint8_t bytes[PFC_SLOT_BYTES]) {
 /// Whether the slot has what this build would not obey. The policy came with a token's rights, and is public.
 static int is_later(const uint8_t bytes[PFC_SLOT_BYTES]) {
 #if PFC_SEALS_COMMANDS
-  uint8_t ratchet = bytes[AT_POLICY] & (uint8_t)~PFC_POLICY_SEALED;
+  uint8_t ratchet = bytes[AT_POLICY] & (uint8_t)~(PFC_SLOT_POLICY & ~PFC_POLICY_RATCHET);
   int later = ratchet != PFC_RATCHET_REPORT && ratchet != PFC_RATCHET_REFUSE;
   if (later) later = (ratchet | bytes[AT_COPIES]) != 0 || !pfc_is_zero(bytes + AT_RATCHET, PFC_RATCHET_BYTES);
 #else

@@ -5,6 +5,7 @@
 #include "crypto.h"
 #include "internal.h"
 #include "verifier_answer.h"
+#include "verifier_channel.h"
 #include "verifier_clock.h"
 #include "verifier_detail.h"
 #include "verifier_log.h"
@@ -76,6 +77,9 @@ void pfc_verifier_capabilities(const struct pfc_verifier *verifier, struct pfc_c
 #endif
 #if PFC_SEALS_COMMANDS
   if (verifier->seal.on) capabilities->features |= PFC_FEATURE_SEALED;
+#endif
+#if PFC_CHANNEL
+  if (verifier->seal.on && verifier->channels) capabilities->features |= PFC_FEATURE_CHANNEL;
 #endif
   memcpy(capabilities->hardware_id, verifier->hardware->id, PFC_ID_BYTES);
 }
@@ -185,6 +189,12 @@ static uint8_t receive(struct pfc_verifier *verifier, struct pfc_session *sessio
 #endif
       pfc_receive_command(verifier, session, message, size, outcome);
       return PFC_VERDICT_NONE;
+#if PFC_CHANNEL
+    case PFC_MESSAGE_SEALED_UP:
+      if (!verifier->channels) break;
+      pfc_receive_channel(verifier, session, message, size, outcome);
+      return PFC_VERDICT_NONE;
+#endif
 #if PFC_GRANTS
     case PFC_MESSAGE_GRANT:
       if (!verifier->grants.on) break;
@@ -203,14 +213,22 @@ static uint8_t receive(struct pfc_verifier *verifier, struct pfc_session *sessio
 
 void pfc_verifier_receive(struct pfc_verifier *verifier, struct pfc_session *session, uint8_t type,
                           const uint8_t *message, size_t size, struct pfc_outcome *outcome) {
-  uint8_t verdict;
+  uint8_t verdict = PFC_VERDICT_NONE;
   uint16_t detail = 0;
   uint64_t next = pfc_log_next(verifier);
   memset(outcome, 0, sizeof *outcome);
 #if PFC_SEALS_COMMANDS
   pfc_wipe(verifier->opened, sizeof verifier->opened);
 #endif
-  verdict = receive(verifier, session, type, message, size, outcome, &detail);
+#if PFC_CHANNEL
+  // Any other message ends the link's channel. A SEALED-UP takes it, and gives it back if it was accepted.
+  if (session->channel.next != 0 && (type != PFC_MESSAGE_SEALED_UP || !pfc_message_fits(type, size))) {
+    pfc_channel_end(session);
+    // If it still stands, a skipped instruction has had other memory wiped: judge nothing by that.
+    if (session->channel.next != 0) verdict = PFC_VERDICT_FAULT, detail = pfc_verdict_detail(verdict);
+  }
+#endif
+  if (verdict == PFC_VERDICT_NONE) verdict = receive(verifier, session, type, message, size, outcome, &detail);
   if (verdict != PFC_VERDICT_NONE) pfc_answer_plain(outcome, verdict, detail, 0);
   pfc_log_answered(verifier, next, outcome->verdict);
 }

@@ -7,6 +7,7 @@
 #include "proof.h"
 #include "ratchet.h"
 #include "verifier_answer.h"
+#include "verifier_channel.h"
 #include "verifier_clock.h"
 #include "verifier_detail.h"
 #include "verifier_grant.h"
@@ -82,6 +83,10 @@ static uint8_t judge_step(const struct pfc_slot *slot, const struct pfc_command 
 static int has_other_kind(const struct pfc_slot *slot, const struct pfc_command *command) {
 #if PFC_SEALS_COMMANDS
   int has_tag = command->ratchet_tag != NULL;
+#if PFC_CHANNEL
+  // The command that opened the channel has shown it.
+  if (command->in_channel) return 0;
+#endif
 #else
   int has_tag = pfc_kind_has_ratchet(command->kind);
 #endif
@@ -129,7 +134,7 @@ static void step_ratchet(struct pfc_slot *slot, const uint8_t nonce[PFC_NONCE_BY
   pfc_wipe(next, sizeof next);
 }
 
-/// Notes an accepted command and moves its ratchet, with one write.
+/// Notes an accepted command and moves its ratchet, with one write. Without a nonce the ratchet stays.
 PFC_APART static int accept_step(struct pfc_verifier *verifier, int index, const uint8_t nonce[PFC_NONCE_BYTES],
                                  uint8_t verdict) {
   struct pfc_slot *slot = &verifier->ledger.slots[index];
@@ -138,7 +143,7 @@ PFC_APART static int accept_step(struct pfc_verifier *verifier, int index, const
   uint8_t copies = slot->copies;
   int result;
   memcpy(before, slot->ratchet, sizeof before);
-  step_ratchet(slot, nonce, verdict);
+  if (nonce != NULL) step_ratchet(slot, nonce, verdict);
   if (tells_copy(verdict)) {
     count_copy(slot);
     // Again, by other code: one skipped instruction above must not bring a copy into step.
@@ -169,8 +174,12 @@ static int settle_slot(struct pfc_verifier *verifier, int index) {
 
 #endif
 
-/// Moves the ratchet: the nonce, or for a sealed command a value that only its two ends know.
+/// Moves the ratchet: the nonce, or for a sealed command a value that only its two ends know. NULL for a command of a
+/// channel, which leaves the ratchet.
 static const uint8_t *step_of(const struct pfc_command *command, const uint8_t nonce[PFC_NONCE_BYTES]) {
+#if PFC_CHANNEL
+  if (command->in_channel) return NULL;
+#endif
 #if PFC_SEALS_COMMANDS
   if (command->step != NULL) return command->step;
 #endif
@@ -312,6 +321,22 @@ static uint8_t judge_slot(const struct pfc_verifier *verifier, const struct pfc_
   return PFC_VERDICT_NONE;
 }
 
+#if PFC_CHANNEL
+/// The first look at a command of a channel: its box is its proof.
+PFC_APART static uint8_t judge_in_channel(const struct pfc_verifier *verifier, int index,
+                                          const struct pfc_channel *channel, const struct pfc_command *command) {
+  const struct pfc_slot *slot = &verifier->ledger.slots[index];
+  uint16_t permitted = slot->device_classes;
+  uint8_t verdict = judge_slot(verifier, slot);
+  if (verdict != PFC_VERDICT_NONE) return verdict;
+  if (pfc_kind_is_integrity(channel->kind)) {
+    permitted = slot->integrity_classes | pfc_grant_lent(verifier, index);
+  }
+  if (((permitted >> command->command_class) & 1u) == 0) return PFC_VERDICT_NOT_PERMITTED;
+  return pfc_channel_verdict(channel->kind);
+}
+#endif
+
 /// The first look: the verdict, or what would be it if nothing is found at the second.
 PFC_APART static uint8_t judge_command(const struct pfc_verifier *verifier, struct pfc_session *session, int index,
                                        const struct pfc_slot *slot, const struct pfc_command *command,
@@ -420,17 +445,14 @@ static void log_refused(struct pfc_verifier *verifier, const struct pfc_command 
 }
 
 #if PFC_SEALS_COMMANDS
-#define SEAL_PARAMETER , const struct pfc_seal *seal
 #define SEAL_ARGUMENT(seal) , seal
 #else
-#define SEAL_PARAMETER
 #define SEAL_ARGUMENT(seal)
 #endif
 
-/// Judges a command that was met, twice, and answers it. `judged` is the slot `index` or the link's candidate for it.
-static void answer_met(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message, size_t size,
-                       const struct pfc_command *command, int index, const struct pfc_slot *judged,
-                       const uint8_t nonce[PFC_NONCE_BYTES], struct pfc_outcome *outcome SEAL_PARAMETER) {
+void pfc_answer_met(struct pfc_verifier *verifier, struct pfc_session *session, const uint8_t *message, size_t size,
+                    const struct pfc_command *command, int index, const struct pfc_slot *judged,
+                    const uint8_t nonce[PFC_NONCE_BYTES], struct pfc_outcome *outcome PFC_SEAL_PARAMETER) {
 #if PFC_OPENS_TOKENS
   const struct pfc_slot *slot = &verifier->ledger.slots[index];
 #else
@@ -446,9 +468,23 @@ static void answer_met(struct pfc_verifier *verifier, struct pfc_session *sessio
     return;
   }
 #endif
-  verdict = judge_command(verifier, session, index, judged, command, nonce);
+#if PFC_CHANNEL
+  if (seal != NULL && seal->channel != NULL) {
+    verdict = judge_in_channel(verifier, index, seal->channel, command);
+  } else
+#endif
+  {
+    verdict = judge_command(verifier, session, index, judged, command, nonce);
+  }
   if (pfc_verdict_accepts(verdict)) {
-    review = pfc_review_command(verifier, session, index, judged, message, size, verdict SEAL_ARGUMENT(seal));
+#if PFC_CHANNEL
+    if (seal != NULL && seal->channel != NULL) {
+      review = pfc_review_channel(verifier, index, message, size, verdict, seal);
+    } else
+#endif
+    {
+      review = pfc_review_command(verifier, session, index, judged, message, size, verdict SEAL_ARGUMENT(seal));
+    }
     verdict = accept(verifier, session, index, judged, command, nonce, verdict, review);
     judged = slot;
   } else {
@@ -501,7 +537,7 @@ static void answer_command(struct pfc_verifier *verifier, struct pfc_session *se
   candidate = candidate_of(session, judged, command, nonce);
   if (candidate != NULL) judged = candidate;
 #endif
-  answer_met(verifier, session, message, size, command, index, judged, nonce, outcome SEAL_ARGUMENT(NULL));
+  pfc_answer_met(verifier, session, message, size, command, index, judged, nonce, outcome SEAL_ARGUMENT(NULL));
 }
 
 #if PFC_SEALS_COMMANDS
@@ -546,6 +582,7 @@ PFC_APART static void answer_sealed(struct pfc_verifier *verifier, struct pfc_se
   struct pfc_command command = {0};
   const struct pfc_slot *judged = NULL;
   uint8_t nonce[PFC_NONCE_BYTES] = {0};
+  uint64_t next = 0;
   uint16_t detail = 0;
   int index = -1;
   uint8_t verdict;
@@ -556,9 +593,12 @@ PFC_APART static void answer_sealed(struct pfc_verifier *verifier, struct pfc_se
     pfc_answer_confirm(outcome, sealed->counter);
   } else {
     outcome->instance_id = command.instance_id;
-    answer_met(verifier, session, message, size, &command, index, judged, nonce, outcome, &seal);
+    pfc_answer_met(verifier, session, message, size, &command, index, judged, nonce, outcome, &seal);
     pfc_answer_confirm(outcome, sealed->counter);
-    if (outcome->verdict != PFC_VERDICT_FAULT) pfc_seal_answer(outcome, seal.down);
+#if PFC_CHANNEL
+    next = pfc_channel_open(verifier, session, index, outcome, seal.chain);
+#endif
+    if (outcome->verdict != PFC_VERDICT_FAULT) pfc_seal_answer(outcome, next, seal.down);
   }
   pfc_wipe(&seal, sizeof seal);
 }

@@ -13,6 +13,7 @@
 #include "proof.h"
 #include "ratchet.h"
 #include "token.h"
+#include "verifier_channel.h"
 #include "verifier_clock.h"
 #include "verifier_review.h"
 
@@ -42,6 +43,11 @@ enum {
   STEP_SEAL = 0x04f2795b,
 #else
   STEP_SEAL = 0,
+#endif
+#if PFC_CHANNEL
+  STEP_CHANNEL = 0x0b91d34a,
+  CHANNEL_STEPS = STEP_SHAPE + STEP_CHALLENGE + STEP_AGE + STEP_SLOT + STEP_ONCE + STEP_BOUNDS + STEP_RIGHTS +
+                  STEP_SECRETS + STEP_CHANNEL,
 #endif
   COMMAND_STEPS = STEP_SHAPE + STEP_CHALLENGE + STEP_AGE + STEP_SLOT + STEP_ONCE + STEP_BOUNDS + STEP_DEVICE +
                   STEP_INTEGRITY + STEP_RIGHTS + STEP_SECRETS + STEP_HEIR + STEP_RATCHET + STEP_SEAL,
@@ -111,6 +117,15 @@ static uint32_t is_too_old(const struct pfc_verifier *verifier, const struct pfc
   uint32_t passed = pfc_platform_seconds(&verifier->platform) - session->asked;
   return (verifier->platform.seconds != NULL) & (limit != 0) & (passed > limit);
 }
+
+#if PFC_CHANNEL
+static uint32_t is_channel_over(const struct pfc_verifier *verifier, const struct pfc_channel *channel) {
+  uint32_t limit = verifier->hardware->challenge_seconds;
+  uint32_t passed = pfc_platform_seconds(&verifier->platform) - channel->opened;
+  return (verifier->platform.seconds != NULL) &
+         ((passed > PFC_CHANNEL_SECONDS) | ((limit != 0) & (passed > limit)));
+}
+#endif
 
 static uint32_t is_out_of_bounds(const struct pfc_verifier *verifier, const struct pfc_slot *slot) {
   return (uint32_t)(slot->attempts == 0) | (slot->uses == 0) |
@@ -221,6 +236,51 @@ static uint32_t lent_classes(const struct pfc_verifier *verifier, int index) {
           difference(verifier->ledger.slots[index].instance_id, row->member_id, PFC_GRANT_PREFIX_BYTES) |
           is_out_of_bounds(verifier, owner) | (row->uses == 0) | (pfc_verifier_epoch(verifier) > row->end);
   return ((uint32_t)(wrong != 0) - 1u) & row->classes & owner->delegable_classes & owner->integrity_classes;
+}
+#endif
+
+#if PFC_CHANNEL
+uint32_t pfc_review_channel(const struct pfc_verifier *verifier, int index, const uint8_t *message, size_t size,
+                            uint8_t verdict, const struct pfc_seal *seal) {
+  volatile struct review review = {0, 0};
+  struct pfc_command command;
+  const struct pfc_channel *channel = seal->channel;
+  const struct pfc_slot *slot;
+  uint8_t nonce[PFC_NONCE_BYTES];
+  uint32_t permitted, integrity, accepted;
+  // These checks guard every read below.
+  if (index < 0 || index >= PFC_SLOTS || channel == NULL) return ~PFC_REVIEW_PASSED;
+  if (pfc_channel_up_open(&command, seal->plain, nonce, message, size, channel->chain) != PFC_OK) {
+    return ~PFC_REVIEW_PASSED;
+  }
+  slot = &verifier->ledger.slots[index];
+  integrity = (uint32_t)channel->kind & 1u;
+  accepted = integrity != 0 ? PFC_VERDICT_ACCEPTED : PFC_VERDICT_ACCEPTED_DEVICE;
+  look(&review, STEP_SHAPE, (uint32_t)channel->kind - PFC_KIND_SEALED_INTEGRITY > 1);
+  // The counter that was told, and none before it.
+  look(&review, STEP_CHALLENGE, (uint32_t)(command.counter != channel->next) | (channel->next <= channel->before));
+  look(&review, STEP_AGE,
+       (uint32_t)(channel->left - 1u >= PFC_CHANNEL_COMMANDS) | is_channel_over(verifier, channel));
+  look(&review, STEP_SLOT,
+       (uint32_t)(slot->state ^ PFC_SLOT_HELD) | (uint32_t)(channel->slot != index) |
+           difference(slot->token_digest, channel->token_digest, PFC_TOKEN_DIGEST_BYTES) |
+           (command.counter < verifier->alive_from[index]));
+  look(&review, STEP_SECRETS,
+       (pfc_slot_sum(slot) ^ slot->sum) | (pfc_channel_sum(channel) ^ channel->sum) |
+           (uint32_t)pfc_is_zero(channel->chain, sizeof channel->chain));
+  look(&review, STEP_ONCE, (uint32_t)(slot->last.counter != channel->before) | (slot->last.verdict ^ accepted));
+  look(&review, STEP_BOUNDS, is_out_of_bounds(verifier, slot));
+  look(&review, STEP_CHANNEL,
+       (verifier->channels ^ 1u) | (~(uint32_t)slot->policy & PFC_POLICY_CHANNEL) | (verdict ^ accepted));
+  permitted = slot->device_classes;
+  if (integrity != 0) {
+    permitted = slot->integrity_classes;
+#if PFC_GRANTS
+    permitted |= lent_classes(verifier, index);
+#endif
+  }
+  look(&review, STEP_RIGHTS, ~(permitted >> command.command_class) & 1u);
+  return passed(&review, CHANNEL_STEPS);
 }
 #endif
 

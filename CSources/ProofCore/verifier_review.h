@@ -24,6 +24,13 @@ uint32_t pfc_review_command(const struct pfc_verifier *verifier, const struct pf
                             uint8_t verdict);
 #endif
 
+#if PFC_CHANNEL
+/// The same for a command of a channel, `seal->channel`, which stands in the link no more: opens it once more.
+PFC_APART PFC_MUST_USE
+uint32_t pfc_review_channel(const struct pfc_verifier *verifier, int index, const uint8_t *message, size_t size,
+                            uint8_t verdict, const struct pfc_seal *seal);
+#endif
+
 /// The same for a token that is about to take the slot `index`: opens it once more. `token` is what the first opening
 /// gave. PFC_REVIEW_READY instead of PFC_REVIEW_PASSED if it may only become a candidate.
 PFC_APART PFC_MUST_USE

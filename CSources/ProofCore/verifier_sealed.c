@@ -132,30 +132,35 @@ PFC_APART int pfc_seal_open(struct pfc_verifier *verifier, const struct pfc_sess
   result = pfc_sealed_open(command, seal->plain, nonce, &seal->facts, seal->shared, message, size);
   if (result != PFC_OK) return result;
   pfc_sealed_follow(seal->step, seal->down, &seal->facts, seal->shared, message, size);
+#if PFC_CHANNEL
+  pfc_sealed_chain(seal->chain, &seal->facts, seal->shared, message, size);
+#endif
   command->step = seal->step;
   return PFC_OK;
 }
 
 /// 0 if the box opens and tells what it is to tell. One skipped instruction on the way to the box can put other bytes
 /// under a right authenticator.
-PFC_APART static uint32_t answer_difference(const struct pfc_answer *answer, uint8_t verdict, const uint8_t *message,
-                                            const uint8_t down[32]) {
+PFC_APART static uint32_t answer_difference(const struct pfc_answer *answer, uint8_t verdict, uint64_t next,
+                                            const uint8_t *message, const uint8_t down[32]) {
   struct pfc_answer told;
-  uint64_t next;
-  if (pfc_sealed_down_open(&told, &next, message, PFC_SEALED_DOWN_BYTES, answer->counter, down) != PFC_OK) return 1;
-  return (uint32_t)(told.verdict ^ verdict) | (uint32_t)(told.detail ^ answer->detail) | (uint32_t)(next != 0);
+  uint64_t told_next;
+  if (pfc_sealed_down_open(&told, &told_next, message, PFC_SEALED_DOWN_BYTES, answer->counter, down) != PFC_OK) {
+    return 1;
+  }
+  return (uint32_t)(told.verdict ^ verdict) | (uint32_t)(told.detail ^ answer->detail) | (uint32_t)(told_next != next);
 }
 
-void pfc_seal_answer(struct pfc_outcome *outcome, const uint8_t down[32]) {
+void pfc_seal_answer(struct pfc_outcome *outcome, uint64_t next, const uint8_t down[32]) {
   struct pfc_answer answer;
   if (pfc_answer_decode(&answer, outcome->reply, outcome->reply_size) != PFC_OK) return;
   memset(outcome->reply, 0, sizeof outcome->reply);
-  pfc_sealed_down_create(outcome->reply, &answer, 0, down);
+  pfc_sealed_down_create(outcome->reply, &answer, next, down);
   outcome->sealed_detail = answer.detail;
   outcome->reply_type = PFC_MESSAGE_SEALED_DOWN;
   outcome->reply_size = PFC_SEALED_DOWN_BYTES;
   // Only a fault leads here. The app gets no answer that opens, and asks again by a recall.
-  if (answer_difference(&answer, outcome->verdict, outcome->reply, down) != 0) {
+  if (answer_difference(&answer, outcome->verdict, next, outcome->reply, down) != 0) {
     memset(outcome->reply, 0, sizeof outcome->reply);
   }
 }

@@ -17,6 +17,10 @@ struct pfc_seal {
   uint8_t shared[32];   ///< The result of X25519
   uint8_t step[PFC_NONCE_BYTES];
   uint8_t down[32];
+#if PFC_CHANNEL
+  uint8_t chain[PFC_CHANNEL_KEY_BYTES];  ///< The key of the channel that the command may open, or that goes on
+  const struct pfc_channel *channel;     ///< The channel that the command belongs to; NULL: it has its own proofs
+#endif
 };
 
 /// 1 if E_lock is there, is the one that came with the session's challenge, and is not too old.
@@ -42,8 +46,9 @@ PFC_APART PFC_MUST_USE int pfc_seal_open(struct pfc_verifier *verifier, const st
                                          struct pfc_seal *seal, struct pfc_command *command,
                                          uint8_t nonce[PFC_NONCE_BYTES]);
 
-/// Seals the VERDICT that stands in the outcome's reply: it becomes a SEALED-DOWN.
-void pfc_seal_answer(struct pfc_outcome *outcome, const uint8_t down[32]);
+/// Seals the VERDICT that stands in the outcome's reply: it becomes a SEALED-DOWN. `next` is the counter of the
+/// channel's next command, or 0.
+void pfc_seal_answer(struct pfc_outcome *outcome, uint64_t next, const uint8_t down[32]);
 
 #endif
 

@@ -195,6 +195,12 @@ static uint8_t subscribe(struct pfd_link *link, unsigned which, const uint8_t *v
   return PFD_ATT_OK;
 }
 
+/// Whether messages of this type are written here. Commands of a channel come where COMMAND does.
+static int takes_type(uint16_t handle, uint8_t type) {
+  if (PFD_ANSWERS_SEALED && PFC_CHANNEL && handle == PFD_HANDLE_COMMAND && type == PFC_MESSAGE_SEALED_UP) return 1;
+  return type == pfd_gatt_message_type(handle);
+}
+
 static uint8_t take_fragment(struct pfd_link *link, uint16_t handle, const uint8_t *value, size_t size) {
   const struct pfd_link_host *host = link->host;
   const struct pfc_reassembler *whole = &link->reassembler;
@@ -204,7 +210,7 @@ static uint8_t take_fragment(struct pfd_link *link, uint16_t handle, const uint8
   enum pfc_frame_result result = PFC_FRAME_GARBAGE;
   // Do not judge a message if its answer could not be sent: the central has not subscribed.
   if (!link->cccd[asks ? CHALLENGE : VERDICT]) return PFD_ATT_NOT_SUBSCRIBED;
-  if (size > 0 && (value[0] & 0x0Fu) == pfd_gatt_message_type(handle)) {
+  if (size > 0 && takes_type(handle, value[0] & 0x0Fu)) {
     result = pfc_reassemble(&link->reassembler, value, size);
   }
   if (result == PFC_FRAME_GARBAGE) return PFD_ATT_NOT_A_FRAGMENT;

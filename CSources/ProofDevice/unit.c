@@ -383,6 +383,10 @@ int pfd_unit_seal(struct pfd_unit *unit) {
 }
 #endif
 
+#if PFD_ANSWERS_SEALED && PFC_CHANNEL
+int pfd_unit_keep_channels(struct pfd_unit *unit) { return pfc_verifier_keep_channels(&unit->verifier); }
+#endif
+
 void pfd_unit_stop(struct pfd_unit *unit) {
   pfc_verifier_wipe(&unit->verifier);
   pfc_wipe(unit, sizeof *unit);

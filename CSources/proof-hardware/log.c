@@ -128,9 +128,9 @@ static const char *verdict_name(uint8_t verdict) {
 }
 
 static const char *message_name(uint8_t type) {
-  static const char *const names[] = {"?",     "ask",   "challenge", "token", "command",
-                                      "verdict", "order", "recall",    "status", "?",
-                                      "?",       "log", "?",         "grant"};
+  static const char *const names[] = {"?",     "ask",   "challenge", "token",  "command",         "verdict",
+                                      "order", "recall", "status",   "channel command", "?", "log",
+                                      "?",     "grant"};
   return names[type < sizeof names / sizeof names[0] ? type : 0];
 }
 
@@ -162,7 +162,7 @@ static const char *reference(const struct pfd_event *event) {
   text[0] = 0;
   if (event->a == PFC_MESSAGE_TOKEN) (void)snprintf(text, sizeof text, ", ref=%s-t%s", hardware, digest);
   if (event->a == PFC_MESSAGE_GRANT) (void)snprintf(text, sizeof text, ", ref=%s-g%s", hardware, digest);
-  if (event->a == PFC_MESSAGE_COMMAND || event->a == PFC_MESSAGE_RECALL) {
+  if (event->a == PFC_MESSAGE_COMMAND || event->a == PFC_MESSAGE_RECALL || event->a == PFC_MESSAGE_SEALED_UP) {
     (void)snprintf(text, sizeof text, ", ref=%s-%" PRIu32, hardware, counter);
   }
   return text;

@@ -15,6 +15,7 @@ static const char usage[] =
     "  --fifo IN OUT          speak over two FIFOs, one central, u16 length before each PDU\n"
     "  --clock system|none    whether the hardware has a clock (system)\n"
     "  --seal yes|no          whether it answers sealed commands (no)\n"
+    "  --channel yes|no       whether it opens channels behind sealed commands (no)\n"
     "  --log-level LEVEL      error, info or debug (info)\n"
     "  --cut N[:SEED]         power fails in flash operation N, in the middle of it\n"
     "  --worn N               from flash operation N on, flash takes nothing any more\n"
@@ -66,6 +67,9 @@ static bool read_value(struct options *options, const char *name, const char *va
   } else if (strcmp(name, "seal") == 0) {
     options->seal = strcmp(value, "yes") == 0;
     return options->seal || strcmp(value, "no") == 0;
+  } else if (strcmp(name, "channel") == 0) {
+    options->channel = strcmp(value, "yes") == 0;
+    return options->channel || strcmp(value, "no") == 0;
   } else if (strcmp(name, "log-level") == 0) {
     return log_level_read(&options->log_level, value);
   } else if (strcmp(name, "cut") == 0) {

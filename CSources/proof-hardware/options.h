@@ -27,6 +27,7 @@ struct options {
   const char *fifo_out;
   bool clock;
   bool seal;  ///< Sealed commands are answered
+  bool channel;  ///< Channels are opened
   enum log_level log_level;
   bool provision;
   const char *provision_file;  ///< NULL if everything stands on the command line

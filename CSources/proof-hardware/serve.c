@@ -173,6 +173,7 @@ int serve(const struct options *options, struct flash_file *flash) {
     // Hardware that cannot start still serves: it refuses, and says so.
     if (pfd_unit_start(&unit, &port) == PFC_OK) log_line(LOG_DEBUG, "%lu flash operations", flash->operations);
     if (options->seal && pfd_unit_seal(&unit) != PFC_OK) log_line(LOG_ERROR, "no key for sealed commands");
+    if (options->channel && pfd_unit_keep_channels(&unit) != PFC_OK) log_line(LOG_ERROR, "no channels");
     status = state_file_open(&state, options->flash);
     if (status == GO_ON) status = state_file_load(&state, &unit);
     if (status == GO_ON) status = listen_and_loop(options, signals);

@@ -19,6 +19,7 @@ package typealias LinkResult = Result<LinkOutcome, LinkError>
 package struct LinkApp: Sendable {
   package let prove: @Sendable (Challenge) throws(LinkError) -> ProvedCommand
   let proveSealed: @Sendable (SealedChallenge) throws(LinkError) -> ProvedCommand
+  let sealNext: @Sendable (CommandChannel) throws(LinkError) -> ProvedCommand
   let receipt: @Sendable (Answer) throws(ProofError) -> Receipt
 
   package init(
@@ -26,10 +27,14 @@ package struct LinkApp: Sendable {
     proveSealed: @escaping @Sendable (SealedChallenge) throws(LinkError) -> ProvedCommand = {
       _ throws(LinkError) in throw .notMeasured(.storageFailed)
     },
+    sealNext: @escaping @Sendable (CommandChannel) throws(LinkError) -> ProvedCommand = {
+      _ throws(LinkError) in throw .notMeasured(.storageFailed)
+    },
     receipt: @escaping @Sendable (Answer) throws(ProofError) -> Receipt
   ) {
     self.prove = prove
     self.proveSealed = proveSealed
+    self.sealNext = sealNext
     self.receipt = receipt
   }
 
@@ -145,6 +150,9 @@ package struct LinkModel<Peripheral: LinkPeripheral>: ~Copyable {
         actions += exchange.handle(.proved(result))
       case .proveSealed(let challenge):
         let result = Result { () throws(LinkError) in try app.proveSealed(challenge) }
+        actions += exchange.handle(.proved(result))
+      case .sealNext(let channel):
+        let result = Result { () throws(LinkError) in try app.sealNext(channel) }
         actions += exchange.handle(.proved(result))
       case .check(let answer):
         actions += exchange.handle(.checked(.success(try? app.receipt(answer))))

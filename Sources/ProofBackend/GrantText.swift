@@ -14,10 +14,12 @@ extension GrantPermissions {
   ///   - ratchet: `report`, `refuse`, or nil for none.
   ///   - delegable: Numbers between commas, or nil for none.
   ///   - demandsSealing: Whether the hardware takes sealed commands only.
+  ///   - permitsChannel: Whether a sealed command may open a channel.
   /// - Throws: ``/ProofModel/ProofError/outOfRange(field:value:allowed:)``.
   package init(
     classes: String, deviceClasses: String?, attempts: String?, uses: String?, lifetime: String?,
-    ratchet: String? = nil, delegable: String? = nil, demandsSealing: Bool = false
+    ratchet: String? = nil, delegable: String? = nil, demandsSealing: Bool = false,
+    permitsChannel: Bool = false
   ) throws(ProofError) {
     self.init(
       try Self.classes(classes, "set of classes for an integrity match"),
@@ -41,6 +43,7 @@ extension GrantPermissions {
       self.ratchet = policy
     }
     self.demandsSealing = demandsSealing
+    self.permitsChannel = permitsChannel
     delegableClasses = try Self.classes(delegable ?? "", "set of classes to delegate")
   }
 

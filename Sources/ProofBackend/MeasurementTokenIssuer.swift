@@ -22,6 +22,9 @@ public struct GrantPermissions: Sendable, Hashable {
   /// Whether the hardware takes sealed commands only from this app. The hardware's features must
   /// name sealed commands.
   public var demandsSealing: Bool
+  /// Whether a sealed command of this app may open a channel. The hardware's features must name
+  /// channels.
+  public var permitsChannel: Bool
   /// Classes that the app may lend to other apps of the same hardware, without a network, among the
   /// integrity classes. The hardware's features must name grants.
   public var delegableClasses: CommandClasses
@@ -39,7 +42,8 @@ public struct GrantPermissions: Sendable, Hashable {
   public init(
     _ integrityClasses: CommandClasses, deviceClasses: CommandClasses = [], attempts: UInt16 = 5,
     uses: Uses = .unlimited, lifetime: UInt64? = 30 * 86_400, ratchet: RatchetPolicy? = nil,
-    demandsSealing: Bool = false, delegableClasses: CommandClasses = []
+    demandsSealing: Bool = false, permitsChannel: Bool = false,
+    delegableClasses: CommandClasses = []
   ) {
     self.integrityClasses = integrityClasses
     self.deviceClasses = deviceClasses
@@ -48,11 +52,14 @@ public struct GrantPermissions: Sendable, Hashable {
     self.lifetime = lifetime
     self.ratchet = ratchet
     self.demandsSealing = demandsSealing
+    self.permitsChannel = permitsChannel
     self.delegableClasses = delegableClasses
   }
 
   /// Whether a token of version one cannot say this.
-  var needVersionTwo: Bool { ratchet != nil || demandsSealing || !delegableClasses.isEmpty }
+  var needVersionTwo: Bool {
+    ratchet != nil || demandsSealing || permitsChannel || !delegableClasses.isEmpty
+  }
 
   /// Checks that hardware can do what these rights ask of it.
   func check(for hardware: RegisteredHardware) throws(BackendError) {
@@ -62,6 +69,9 @@ public struct GrantPermissions: Sendable, Hashable {
     }
     if demandsSealing, !features.contains(.sealedCommands) {
       throw Self.unnamed("sealed commands only", "yes", "sealed commands")
+    }
+    if permitsChannel, !features.contains(.channels) {
+      throw Self.unnamed("channel", "yes", "channels")
     }
     try checkDelegation(for: features)
   }
@@ -158,7 +168,7 @@ public struct MeasurementTokenIssuer: Sendable {
         notAfter: permissions.lifetime(of: app).map { now + $0 },
         secrets: app.secrets(for: id, form: form), version: isTwo ? .two : .one, base: app.base,
         isUpcoming: app.isUpcoming, ratchet: permissions.ratchet,
-        demandsSealing: permissions.demandsSealing,
+        demandsSealing: permissions.demandsSealing, permitsChannel: permissions.permitsChannel,
         delegableClasses: permissions.delegableClasses)
       return try grant.sealed(to: hardware.identity, with: factory, signedBy: key)
     }

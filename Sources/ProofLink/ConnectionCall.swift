@@ -12,6 +12,8 @@ struct ConnectionLink {
   var isServed = false
   /// The link's MTU and attributes, once it is ready for messages.
   var ready: OpenLink?
+  /// The channel for the next command on it, and the time that it has left.
+  var commands: (channel: CommandChannel, timeLeft: @Sendable () -> Duration)?
 }
 
 /// A call of the app, and the mailbox for its events.
@@ -32,10 +34,12 @@ struct ConnectionCall {
   func tell(_ event: Event) { mailbox.yield(event) }
 }
 
-/// A challenge for a command in the clear, or for one that is to be sealed.
+/// A challenge for a command in the clear, or for one that is to be sealed; or a channel, in which a
+/// command needs none.
 private enum AnyChallenge {
   case clear(Challenge)
   case sealed(SealedChallenge)
+  case channel(CommandChannel)
 }
 
 extension HardwareConnection {
@@ -90,7 +94,11 @@ extension HardwareConnection {
     try load()
     try forgetReportedCopy()
     takeNewestPair()
-    var exchange = LinkExchange(request(try task()))
+    // Taken out, whatever becomes of this call: a channel serves one command.
+    let waiting = link?.commands
+    link?.commands = nil
+    var exchange = LinkExchange(
+      request(try task(), in: usable(waiting, proving: command?.1)))
     var actions = exchange.start()
     var result: Result<LinkOutcome, LinkError>
     while true {
@@ -131,7 +139,25 @@ extension HardwareConnection {
       }
     }
     keep(exchange)
+    if let channel = exchange.channel, link?.ready != nil {
+      let timeLeft = exchange.isInChannel ? waiting?.timeLeft : nil
+      link?.commands = (channel, timeLeft ?? Self.timeLeft(clock, of: Self.channelLife))
+    }
     return try result.get()
+  }
+
+  /// The age at which a channel is given up: a while before the hardware ends it.
+  private static var channelLife: Duration { .seconds(25) }
+
+  /// The channel of the call before, if this call may use it or leaves it alone.
+  private func usable(
+    _ waiting: (channel: CommandChannel, timeLeft: @Sendable () -> Duration)?,
+    proving kind: ProofKind?
+  ) -> CommandChannel? {
+    guard let waiting, options.sealsCommands, options.keepsChannel, waiting.timeLeft() > .zero,
+      waiting.channel.token == hardware.token.digest, kind == nil || kind == waiting.channel.kind
+    else { return nil }
+    return waiting.channel
   }
 
   /// The time until a deadline, for code that cannot wait for an event.
@@ -209,6 +235,8 @@ extension HardwareConnection {
           actions += proved(for: .clear(challenge), in: &exchange, by: prove)
         case .proveSealed(let challenge):
           actions += proved(for: .sealed(challenge), in: &exchange, by: prove)
+        case .sealNext(let channel):
+          actions += proved(for: .channel(channel), in: &exchange, by: prove)
         case .check(let answer):
           actions += exchange.handle(.checked(check(answer)))
         case .checkDelegation(let answer, let delegation):
@@ -342,11 +370,11 @@ extension HardwareConnection {
 
   // MARK: Memory
 
-  private func request(_ task: LinkTask) -> LinkRequest {
+  private func request(_ task: LinkTask, in channel: CommandChannel?) -> LinkRequest {
     LinkRequest(
       task, token: hardware.token, isHeld: memory.heldToken == hardware.token.digest,
       mtu: options.mtu, table: memory.attributes, link: link?.ready, seals: options.sealsCommands,
-      sealHandle: sealHandle)
+      sealHandle: sealHandle, channel: channel)
   }
 
   private func prove(
@@ -364,6 +392,7 @@ extension HardwareConnection {
         try prover.prove(
           command, kind, from: hardware.instance, to: hardware.id, answering: challenge,
           of: hardware.token.digest, form: hardware.form, stepping: ratchet)
+      case .channel(let channel): try ProvedCommand(command, in: channel)
       }
     }
     // Store the open command before it is sent: the app can only ask about a command that it

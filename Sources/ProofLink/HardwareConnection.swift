@@ -55,12 +55,21 @@ public actor HardwareConnection {
     /// which app sent it. Such a connection never sends a command in the clear. It fails with
     /// ``LinkError/Reason/sealingMissing`` where the hardware answers no sealed commands.
     public var sealsCommands: Bool
+    /// Whether a connection that seals keeps the channel that the hardware opens: further commands
+    /// then cost one round trip, and are judged by the proof of the first, for 25 seconds at most. The
+    /// hardware opens one only where the token permits it, so the issuer decides. Set it to false to
+    /// have every command proved by a measurement of its own.
+    public var keepsChannel: Bool
 
     /// Describes a connection.
-    public init(mtu: Int = 185, patience: Duration = .seconds(3), sealsCommands: Bool = false) {
+    public init(
+      mtu: Int = 185, patience: Duration = .seconds(3), sealsCommands: Bool = false,
+      keepsChannel: Bool = true
+    ) {
       self.mtu = mtu
       self.patience = patience
       self.sealsCommands = sealsCommands
+      self.keepsChannel = keepsChannel
     }
   }
 

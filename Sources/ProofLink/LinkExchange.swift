@@ -39,6 +39,8 @@ package struct LinkExchange: ~Copyable {
     case prove(Challenge)
     /// The same for a command that is to be sealed.
     case proveSealed(SealedChallenge)
+    /// Seals the task's command in this channel, and stores that it is open. An event answers.
+    case sealNext(CommandChannel)
     /// Checks the hardware's answer to the token. An event answers.
     case check(Answer)
     /// The same of its answer to a delegation.
@@ -170,6 +172,10 @@ package struct LinkExchange: ~Copyable {
   package internal(set) var sealHandle: UInt16
   /// Timeouts of the search for it.
   var sealTimeoutCount = 0
+  /// The channel on this link: at first that of the call before, at the end that for the next call.
+  package internal(set) var channel: CommandChannel?
+  /// Whether that channel is the one of the call before, further on or left alone.
+  package private(set) var isInChannel = true
   /// The handle at which delegations are written.
   var loanHandle: UInt16 = 0
   /// Timeouts of the search for it.
@@ -192,6 +198,7 @@ package struct LinkExchange: ~Copyable {
     isHeld = request.isHeld
     table = request.link?.table ?? request.table
     sealHandle = request.sealHandle
+    channel = request.channel
     mtu = request.link?.mtu ?? LinkPDU.mtus.lowerBound
     opening = LinkOpening(mtu: request.mtu, table: table)
     switch request.task {
@@ -310,6 +317,7 @@ package struct LinkExchange: ~Copyable {
   private mutating func reconnect() {
     isReady = false
     isCandidate = false
+    channel = nil
     // The token may not have arrived: present it again, should the recall not be understood again.
     if case .presenting = phase, !hasUnreadReceipt { isDoubted = false }
     guard linkCount < Self.linkCountMax else {
@@ -397,6 +405,11 @@ package struct LinkExchange: ~Copyable {
       recall()
       return
     }
+    if case .command = request.task, let next = channel {
+      // It serves this command, and never another one.
+      channel = nil
+      return command(.sealNext(next))
+    }
     switch request.task {
     case .connect: finish(.success(.connected))
     case .settle: preconditionFailure("a settled command ends its exchange")
@@ -406,6 +419,7 @@ package struct LinkExchange: ~Copyable {
     case .status: read(.status)
     case .reply: read(.reply)
     case .order(let order):
+      channel = nil
       enter(.ordering)
       tell(order.message, at: .order)
     case .log: findLog()
@@ -444,6 +458,7 @@ package struct LinkExchange: ~Copyable {
 
   mutating func present() {
     hasUnreadReceipt = false
+    channel = nil
     enter(.presenting)
     reference = HardwareReference.of(request.token)
     tell(request.token.message, at: .token)
@@ -451,6 +466,7 @@ package struct LinkExchange: ~Copyable {
 
   mutating func recall() {
     guard let recall = openRecall else { return }
+    channel = nil
     enter(.recalling)
     reference = HardwareReference.of(counter: recall.counter, at: request.token)
     tell(recall.message, at: .recall)
@@ -461,6 +477,7 @@ package struct LinkExchange: ~Copyable {
       fail(LinkError(.linkLost))
       return
     }
+    if case .sealNext = prove { isInChannel = true } else { isInChannel = false }
     ask(prove, in: .proving)
     // The caller's deadline bounds a measurement. The timer of the read that is done does not.
     timer += 1

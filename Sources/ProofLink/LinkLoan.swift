@@ -40,6 +40,7 @@ extension LinkExchange {
     guard case .delegation(let delegation, _) = request.task else { return }
     enter(.delegating)
     reference = HardwareReference.of(delegation, at: request.token)
+    channel = nil
     tell(delegation.message, at: loanHandle)
   }
 

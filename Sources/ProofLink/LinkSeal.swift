@@ -50,6 +50,7 @@ extension LinkExchange {
     guard case .commanding = phase, let outstanding,
       let receipt = try? outstanding.receipt(from: message)
     else { return }
+    channel = outstanding.channel(from: message)
     take(receipt)
   }
 

@@ -70,11 +70,13 @@ package struct LinkRequest: Sendable {
   package let seals: Bool
   /// The handle at which challenges for sealed commands are read; 0 if it is unknown.
   package let sealHandle: UInt16
+  /// The channel on the link that is up, for this command; nil for a fresh proof.
+  package let channel: CommandChannel?
 
   package init(
     _ task: LinkTask, token: MeasurementToken, isHeld: Bool, mtu: Int = 185,
     table: AttributeTable? = nil, link: OpenLink? = nil, seals: Bool = false,
-    sealHandle: UInt16 = 0
+    sealHandle: UInt16 = 0, channel: CommandChannel? = nil
   ) {
     self.task = task
     self.token = token
@@ -84,5 +86,6 @@ package struct LinkRequest: Sendable {
     self.link = link
     self.seals = seals
     self.sealHandle = sealHandle
+    self.channel = channel
   }
 }

@@ -58,6 +58,7 @@ extension RefusalDetail {
     case (18, 3): self = .challengeTimedOut
     case (18, 4): self = .challengeEnded
     case (18, 5): self = .sealReplaced
+    case (18, 6): self = .noChannel
     case (19, 1): self = .classNotPermitted
     case (19, 2): self = .integrityDemanded
     case (19, 3): self = .sealedDemanded
@@ -95,6 +96,7 @@ extension RefusalDetail {
     case .challengeTimedOut: (18, 3)
     case .challengeEnded: (18, 4)
     case .sealReplaced: (18, 5)
+    case .noChannel: (18, 6)
     case .classNotPermitted: (19, 1)
     case .integrityDemanded: (19, 2)
     case .sealedDemanded: (19, 3)
@@ -130,6 +132,7 @@ extension RefusalDetail {
     case .challengeTimedOut: .retry
     case .challengeEnded: .retry
     case .sealReplaced: .retry
+    case .noChannel: .retry
     case .classNotPermitted: .operator
     case .integrityDemanded: .online
     case .sealedDemanded: .developer

@@ -48,6 +48,7 @@ struct UnlockOptions: Sendable {
     Option("--ratchet", "report|refuse", help: "what the lock does with copies; none if missing"),
     Option("--delegable-classes", "N,…", help: "classes the app may lend; none if missing"),
     Option("--sealed-only", help: "the lock takes sealed commands only"),
+    Option("--channel", help: "a sealed command may open a channel for further ones"),
   ]
 
   private static let usage = Usage(
@@ -86,7 +87,7 @@ struct UnlockOptions: Sendable {
       attempts: options.value("--attempts"), uses: options.value("--uses"),
       lifetime: options.value("--lifetime"), ratchet: options.value("--ratchet"),
       delegable: options.value("--delegable-classes"),
-      demandsSealing: options.has("--sealed-only"))
+      demandsSealing: options.has("--sealed-only"), permitsChannel: options.has("--channel"))
     rules.audience = options.value("--audience")
   }
 }

@@ -58,6 +58,7 @@ enum MeasurementTokenVerbs {
       Option("--ratchet", "report|refuse", help: "what the lock does with copies; none if missing"),
       Option("--delegable-classes", "N,…", help: "classes the app may lend; none if missing"),
       Option("--sealed-only", help: "the lock takes sealed commands only"),
+      Option("--channel", help: "a sealed command may open a channel for further ones"),
       Option("--literal", help: "puts the app's own keys into the token"),
       Option("--factory-key", "FILE", help: "opens factory secrets, for hardware that has one"),
       Option("--output", "FILE", help: "writes the token there; else it is shown"),
@@ -69,7 +70,7 @@ enum MeasurementTokenVerbs {
       attempts: invocation.value("--attempts"), uses: invocation.value("--uses"),
       lifetime: invocation.value("--lifetime"), ratchet: invocation.value("--ratchet"),
       delegable: invocation.value("--delegable-classes"),
-      demandsSealing: invocation.has("--sealed-only"))
+      demandsSealing: invocation.has("--sealed-only"), permitsChannel: invocation.has("--channel"))
     var rules = TokenVerifier.Rules()
     rules.audience = invocation.value("--audience")
     let verifier = try TokenVerifier(TokenVerbs.keys(invocation.needed("--key")), rules: rules)
@@ -129,6 +130,7 @@ enum MeasurementTokenVerbs {
       }
     value["ratchet"] = .string(grant.ratchet.map { "\($0)" } ?? "none")
     value["sealedOnly"] = .bool(grant.demandsSealing)
+    value["channel"] = .bool(grant.permitsChannel)
     value["issued"] = .number(JSONNumber(grant.issued.seconds))
     value["notAfter"] = grant.notAfter.map { .number(JSONNumber($0.seconds)) } ?? "endless"
     return Answer(.object(value))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from blocks import Block, read
 from judging import compact_keys, compact_subject, own_secrets, parse_records, request_of, sealed_facts
-from proofspec import compact, curves, gate, gate_token, grant, log, sealed
+from proofspec import channel, compact, curves, gate, gate_token, grant, log, sealed
 from proofspec.baseline import make_config
 from proofspec.basics import Refused
 from proofspec.config import Source, decode_config
@@ -297,6 +297,18 @@ def made_sealed_command(b: Block) -> None:
     equal("answer", answer, b.bytes("answer"))
 
 
+def made_channel_command(b: Block) -> None:
+    """A command of a channel and its answer, byte for byte."""
+    chain, counter, message = b.bytes("chain"), b.int("counter"), b.bytes("message")
+    equal("message", channel.encode_up(chain, counter, b.int("class"), b.bytes("command")), message)
+    equal("opened", channel.open_up(chain, message), (b.int("class"), b.bytes("command")))
+    equal("nonce", channel.nonce(chain, message), b.bytes("nonce"))
+    equal("following", channel.following(chain, counter), b.bytes("following"))
+    key = channel.back_key(chain, counter)
+    answer = sealed.encode_down(key, counter, b.int("verdict"), b.int("detail"), b.int("next"))
+    equal("answer", answer, b.bytes("answer"))
+
+
 def made_grant(b: Block) -> None:
     """A grant, and the answer to it."""
     own, of, raw, hint = own_secrets(b), b.bytes("token_digest"), b.bytes("grant"), b.bytes("hint")
@@ -330,6 +342,7 @@ CHECKS = {
     "made_log": made_log,
     "made_log_store": made_log_store,
     "made_sealed_command": made_sealed_command,
+    "made_channel_command": made_channel_command,
     "made_grant": made_grant,
 }
 

@@ -14,7 +14,7 @@ from generators import gates, logs, world
 from generators import grants as grant_cases
 from generators import sealed as sealed_cases
 from generators.world import BACKEND, DOOR, SAFE, START, Place, stuff
-from proofspec import curves, grant, log, sealed
+from proofspec import channel, curves, grant, log, sealed
 from proofspec.frame import fragments
 from proofspec.keys import Secrets
 from proofspec.measurement import measure
@@ -102,6 +102,7 @@ def producer() -> list[Block]:
         *of_gates(),
         *of_logs(),
         of_sealed(),
+        of_channel(),
         of_grant(),
     ]
 
@@ -115,6 +116,15 @@ def of_grant() -> Block:
     block.lines = [(name, value) for name, value in block.lines if name != "hardware_id"]
     block.put_all(hint=made.hint, grant=raw, digest=grant.digest(raw), member_dpk=key)
     return block.put("answer", Answer(Verdict.ORDER_DONE, 2, 0, proved).encoded())
+
+
+def of_channel() -> Block:
+    chain, counter = stuff("a channel's key", 32), 8
+    message, key = channel.encode_up(chain, counter, 1, b"again"), channel.back_key(chain, counter)
+    made = case("made_channel_command", "a command of a channel and its answer")
+    made = made.put_all(chain=chain, counter=counter, **{"class": 1}, command=b"again", message=message)
+    made = made.put_all(nonce=channel.nonce(chain, message), following=channel.following(chain, counter))
+    return made.put_all(verdict=1, detail=9, next=10, answer=sealed.encode_down(key, counter, 1, 9, 10))
 
 
 def of_sealed() -> Block:

@@ -12,8 +12,10 @@ from blocks import Block, write
 from generators import (
     attacks,
     carried,
+    channels,
     gates,
     grants,
+    hostile_channel,
     hostile_compact,
     hostile_config,
     hostile_frame,
@@ -32,6 +34,7 @@ from generators import (
     own_strings,
     plain,
     salts,
+    scripts_channel,
     scripts_command,
     scripts_corners,
     scripts_grants,
@@ -46,6 +49,7 @@ from generators import (
 )
 from generators.example import example
 from generators.gate_example import example as gate_example
+from generators.channel_example import example as channel_example
 from generators.grant_example import example as grant_example
 from generators.hostile import to_json
 from generators.log_example import example as log_example
@@ -55,7 +59,7 @@ HERE = Path(__file__).resolve().parent
 SPEC = HERE.parents[1] / "docs" / "SPEC.md"
 # Where each example stands in the page.
 EXAMPLES = {"example": example, "gate-example": gate_example, "log-example": log_example,
-            "sealed-example": sealed_example, "grant-example": grant_example}
+            "sealed-example": sealed_example, "grant-example": grant_example, "channel-example": channel_example}
 
 
 
@@ -76,6 +80,7 @@ PLAIN = {
     "record": ("Stored records, section 12.", carried.records),
     "log": ("The hardware's log, section 17.", logs.logs),
     "sealed": ("Sealed commands, section 18.", sealed.cases),
+    "channel": ("Channels, section 20.", channels.cases),
     "grant": ("Grants and the records of loans, sections 19 and 12.", grants.cases),
     "gate": ("Gates: keys, accounts, beacons, tokens, section 15.", gates.keys),
     "request": ("Digests of requests, section 15.", gates.requests),
@@ -96,6 +101,7 @@ HOSTILE = {
     "frame": ("Packets of every kind.", hostile_frame.frames),
     "log": ("Entries, stored heads and keys, and LOGs that are refused.", hostile_log.cases),
     "sealed": ("Sealed commands and answers that are refused.", hostile_sealed.cases),
+    "channel": ("Commands of a channel that are refused.", hostile_channel.cases),
     "grant": ("Grants and records of loans that are refused.", hostile_grants.cases),
     "gate": ("Gate tokens and beacons that are refused.", hostile_gate.gates),
     "request": ("Requests in another spelling.", hostile_compact.requests),
@@ -107,7 +113,7 @@ HOSTILE = {
 
 def scripts() -> Iterator[Block]:
     for module in (scripts_command, scripts_token, scripts_recall, scripts_time, scripts_corners,
-                   scripts_upcoming, scripts_version, scripts_ratchet, scripts_sealed, scripts_grants):
+                   scripts_upcoming, scripts_version, scripts_ratchet, scripts_sealed, scripts_grants, scripts_channel):
         for script in module.scripts():
             yield script.block
 
@@ -116,7 +122,7 @@ def files() -> dict[str, str]:
     """Every file of this folder that is generated, by name."""
     attacks.check_arithmetic()
     made = {f"{noun}.txt": write(title, blocks()) for noun, (title, blocks) in PLAIN.items()}
-    made["verifier.txt"] = write("Dialogues with one piece of hardware, sections 10, 18 and 19.", scripts())
+    made["verifier.txt"] = write("Dialogues with one piece of hardware, sections 10, 18, 19 and 20.", scripts())
     for noun, (title, blocks) in HOSTILE.items():
         cases = list(blocks())
         made[f"hostile_{noun}.txt"] = write(title, cases)

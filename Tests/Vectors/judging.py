@@ -3,7 +3,7 @@
 """Runs one hostile case, as its block says, through the Python implementation."""
 
 from blocks import Block
-from proofspec import challenge, compact, curves, gate, gate_token, grant, log, sealed, work
+from proofspec import challenge, channel, compact, curves, gate, gate_token, grant, log, sealed, work
 from proofspec.basics import Refused
 from proofspec.config import decode_config
 from proofspec.curves import hardware_public
@@ -83,6 +83,10 @@ def _read_loan(block: Block) -> None:
 
 def _open_sealed_command(block: Block) -> None:
     sealed.open_command(sealed_facts(block), block.bytes("lock_secret"), block.bytes("message"))
+
+
+def _open_channel_command(block: Block) -> None:
+    channel.open_up(block.bytes("chain"), block.bytes("message"))
 
 
 def _open_sealed_down(block: Block) -> None:
@@ -299,6 +303,7 @@ _JUDGES = {
     "read_log_message": _read_log_message,
     "open_sealed_command": _open_sealed_command,
     "open_sealed_down": _open_sealed_down,
+    "open_channel_command": _open_channel_command,
     "open_grant": _open_grant,
     "read_loan": _read_loan,
     "check_puzzles": _check_puzzles,

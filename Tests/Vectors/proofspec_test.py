@@ -305,6 +305,9 @@ class CommittedVectors(unittest.TestCase):
     def test_hostile_sealed_commands(self) -> None:
         self.hostile("sealed", 50)
 
+    def test_hostile_commands_of_channels(self) -> None:
+        self.hostile("channel", 50)
+
     def test_hostile_grants(self) -> None:
         self.hostile("grant", 60)
 

@@ -41,6 +41,8 @@ class Player:
                 self.hardware.restart()
             elif name == "grants":
                 self.hardware.take_grants()
+            elif name == "channels":
+                self.hardware.keep_channels()
             elif name == "prepare":
                 self.hardware.prepare(bytes.fromhex(value))
             elif name == "send":

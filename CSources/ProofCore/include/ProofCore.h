@@ -27,6 +27,7 @@
 #include "order.h"
 #include "message.h"
 #include "sealed.h"
+#include "channel.h"
 #include "frame.h"
 #include "record.h"
 #include "slot.h"

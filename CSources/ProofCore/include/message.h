@@ -30,7 +30,7 @@ enum pfc_message_type {
   PFC_MESSAGE_ORDER = 6,      ///< app → hardware, 124
   PFC_MESSAGE_RECALL = 7,     ///< app → hardware, 72
   PFC_MESSAGE_STATUS = 8,     ///< hardware → app, 28
-  // 9 is reserved.
+  PFC_MESSAGE_SEALED_UP = 9,  ///< app → hardware, 25 and the command (channel.h)
   PFC_MESSAGE_SEALED_DOWN = 10,  ///< hardware → app, 35 (sealed.h)
   PFC_MESSAGE_LOG_ASK = 11,   ///< app → hardware, 24
   PFC_MESSAGE_LOG = 12,       ///< hardware → app, 48 and 32 for each entry
@@ -92,6 +92,7 @@ enum pfc_detail {
   PFC_DETAIL_CHALLENGE_TIMED_OUT = 3,
   PFC_DETAIL_CHALLENGE_ENDED = 4,  ///< A recall, or a later command of this instance, ended the challenge.
   PFC_DETAIL_SEAL_REPLACED = 5,  ///< To a sealed one: the challenge has no E_lock, or E_lock was used or replaced.
+  PFC_DETAIL_NO_CHANNEL = 6,     ///< To a SEALED-UP: the link has no channel, or the channel waits for another counter.
   // PFC_VERDICT_NOT_PERMITTED
   PFC_DETAIL_CLASS_NOT_PERMITTED = 1,  ///< The token permits the class for no match.
   PFC_DETAIL_INTEGRITY_DEMANDED = 2,   ///< The token permits the class for an integrity match only.
@@ -178,6 +179,9 @@ struct pfc_command {
 #if PFC_SEALS_COMMANDS
   const uint8_t *step;  ///< A sealed command: takes the nonce's place where the ratchet moves. NULL otherwise
 #endif
+#if PFC_CHANNEL
+  uint8_t in_channel;  ///< 1: a channel's command. It has no proofs of its own and does not move the ratchet
+#endif
   const uint8_t *command;
   size_t command_size;
 };
@@ -254,8 +258,9 @@ enum pfc_feature {
   PFC_FEATURE_GRANTS = 1u << 4,          ///< It takes grants (SPEC.md, section 19).
   PFC_FEATURE_FACTORY_SECRET = 1u << 5,  ///< It takes tokens of suite 2, and no others.
   PFC_FEATURE_UPCOMING = 1u << 6,        ///< It takes tokens with PFC_POLICY_UPCOMING as candidates.
+  PFC_FEATURE_CHANNEL = 1u << 7,         ///< It opens channels where a token permits it (SPEC.md, section 20).
   PFC_FEATURES = PFC_FEATURE_TOKEN_2 | PFC_FEATURE_RATCHET | PFC_FEATURE_SEALED | PFC_FEATURE_LOG |
-                 PFC_FEATURE_GRANTS | PFC_FEATURE_FACTORY_SECRET | PFC_FEATURE_UPCOMING
+                 PFC_FEATURE_GRANTS | PFC_FEATURE_FACTORY_SECRET | PFC_FEATURE_UPCOMING | PFC_FEATURE_CHANNEL
 };
 
 /// Value of the characteristic 000A (docs/LINK.md), which hardware of version 1 has not. Public facts, not

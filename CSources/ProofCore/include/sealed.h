@@ -15,6 +15,7 @@
 ///     T      = SHA-256("pfc2.transcript." || H || the whole sealed COMMAND)
 ///     down   = KDF("pfc2.chan-down..", shared || DPK_hw, T)
 ///     step   = KDF("pfc2.chan-step..", shared || DPK_hw, T)[0..16)
+///     chain  = KDF("pfc2.chan-key...", shared || DPK_hw, T), the first key of the channel that it may open (channel.h)
 ///     nonce  = that of proof.h, under the label "pfc2.nonce......" and with H at its end
 ///
 /// The hint is checked before any public-key work: a stranger cannot make the hardware multiply.
@@ -62,6 +63,9 @@ struct pfc_sealed_sent {
   uint8_t nonce[PFC_NONCE_BYTES];  ///< For a recall, as with a command in the clear
   uint8_t step[PFC_NONCE_BYTES];   ///< Takes the nonce's place where the ratchet moves (ratchet.h)
   uint8_t down[32];                ///< Opens the answer
+#if PFC_CHANNEL
+  uint8_t chain[PFC_CHANNEL_KEY_BYTES];  ///< The channel's key, if the answer opens one (channel.h)
+#endif
 };
 
 /// App side: makes the proofs and seals. `request->kind` is 5 or 6; `request->ratchet` is NULL where the app's token
@@ -120,9 +124,16 @@ PFC_MUST_USE int pfc_sealed_open(struct pfc_command *command, uint8_t plain[PFC_
 void pfc_sealed_follow(uint8_t step[PFC_NONCE_BYTES], uint8_t down[32], const struct pfc_seal_facts *facts,
                        const uint8_t shared[32], const uint8_t *message, size_t size);
 
+#if PFC_CHANNEL
+/// Hardware side: the key of the channel that a command opens which was opened and accepted. Secret.
+void pfc_sealed_chain(uint8_t chain[PFC_CHANNEL_KEY_BYTES], const struct pfc_seal_facts *facts,
+                      const uint8_t shared[32], const uint8_t *message, size_t size);
+#endif
+
 // SEALED-DOWN ----------------------------------------------------------------------------------------------------
 
-/// Hardware side: the one answer to an opened command, under a key that serves once. `next` is 0 in this version.
+/// Hardware side: the one answer to an opened command, under a key that serves once. `next` is the counter of the
+/// channel's next command, or 0: no channel is open.
 void pfc_sealed_down_create(uint8_t message[PFC_SEALED_DOWN_BYTES], const struct pfc_answer *answer, uint64_t next,
                             const uint8_t down[32]);
 

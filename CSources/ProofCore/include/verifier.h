@@ -11,6 +11,7 @@
 ///     pfc_verifier_keep_log(...)             then, on hardware that keeps a log
 ///     pfc_verifier_take_grants(...)          then, on hardware that takes grants
 ///     pfc_verifier_prepare(...)              then and while idle, on hardware that answers sealed commands
+///     pfc_verifier_keep_channels(...)        then, on hardware that opens channels
 ///     pfc_session_init(&session)             at each connection
 ///     pfc_verifier_receive(...)              for each message; do `outcome.command` if the outcome says so
 ///     pfc_session_close(&session)            at each disconnection
@@ -53,6 +54,22 @@ struct pfc_platform {
   struct pfc_storage storage;
 };
 
+#if PFC_CHANNEL
+/// A channel that waits for its next command (channel.h). Secret; all zeros where there is none.
+struct pfc_channel {
+  /// First, so that a copy of the whole ends with what is public: compilers leave its last bytes in a register.
+  uint8_t chain[PFC_CHANNEL_KEY_BYTES];
+  uint64_t next;    ///< Counter of the next command; never 0
+  uint64_t before;  ///< Counter of the command before: the instance's last accepted one
+  uint32_t opened;  ///< Platform seconds
+  uint32_t sum;     ///< Checksum of `chain`
+  uint8_t slot;
+  uint8_t kind;  ///< That of the command that opened it
+  uint8_t left;  ///< Commands, this one included
+  uint8_t token_digest[PFC_TOKEN_DIGEST_BYTES];
+};
+#endif
+
 #if PFC_SEALS_COMMANDS
 /// The hardware's X25519 key for the next sealed command. Secret.
 struct pfc_seal_key {
@@ -86,6 +103,9 @@ struct pfc_verifier {
   struct pfc_seal_key seal;
   uint8_t opened[PFC_SEALED_PLAIN_MAX];  ///< Content of the last sealed command; wiped with the next message
 #endif
+#if PFC_CHANNEL
+  uint8_t channels;  ///< 1: this hardware opens channels
+#endif
 #if PFC_GRANTS
   struct pfc_grants grants;
 #endif
@@ -102,6 +122,9 @@ struct pfc_session {
   uint8_t refusals;   ///< Commands and recalls whose device proof was wrong
 #if PFC_SEALS_COMMANDS
   uint32_t seal_number;  ///< The number of the E_lock that came with the challenge; 0 if none did
+#endif
+#if PFC_CHANNEL
+  struct pfc_channel channel;  ///< At most one for each link and for each instance
 #endif
 #if PFC_OPENS_TOKENS
   /// The upcoming token that was presented on this link last, or a free slot. In memory only: it replaces the
@@ -186,12 +209,18 @@ PFC_MUST_USE int pfc_verifier_take_grants(struct pfc_verifier *verifier);
 PFC_MUST_USE int pfc_verifier_prepare(struct pfc_verifier *verifier);
 #endif
 
+#if PFC_CHANNEL
+/// Opens channels from then on, and tells so in the capabilities where sealed commands are answered.
+/// PFC_E_ARGUMENT if the verifier has not started.
+PFC_MUST_USE int pfc_verifier_keep_channels(struct pfc_verifier *verifier);
+#endif
+
 /// Wipes the state, and that of the log.
 void pfc_verifier_wipe(struct pfc_verifier *verifier);
 
 /// Begins a link: no live challenge, nothing refused yet. Call it at each connection.
 void pfc_session_init(struct pfc_session *session);
-/// Kills the live challenge. The next link needs a new one.
+/// Kills the live challenge and wipes the channel. The next link needs a new one.
 void pfc_session_close(struct pfc_session *session);
 
 /// Judges one message. Always fills `*outcome`, whose reply is to be sent. Never fails otherwise: refusal is a verdict.

@@ -39,6 +39,15 @@
 #error "PFC_SEALS_COMMANDS needs PFC_OPENS_TOKENS and PFC_RATCHETS"
 #endif
 
+#ifndef PFC_CHANNEL
+/// 0: channels (section 20) and the functions for them are not there; tokens that permit one are *too new*. 1: the
+/// verifier opens them where the firmware says so, with `pfc_verifier_keep_channels`.
+#define PFC_CHANNEL PFC_SEALS_COMMANDS
+#endif
+#if PFC_CHANNEL && !PFC_SEALS_COMMANDS
+#error "PFC_CHANNEL needs PFC_SEALS_COMMANDS"
+#endif
+
 #ifndef PFC_GRANTS
 /// 0: grants (section 19) and the verifier's functions for them are not there. 1: the verifier takes them where the
 /// firmware says so, with `pfc_verifier_take_grants`.
@@ -130,9 +139,12 @@
 
 #define PFC_POLICY_UPCOMING 0x20u  ///< Policy bit: the token replaces a held one when its generation first proves.
 #define PFC_POLICY_RATCHET 0x03u  ///< Bits of a token's policy byte: enum pfc_ratchet_policy, whose 3 is reserved.
+#define PFC_POLICY_CHANNEL 0x04u  ///< Policy bit: a sealed command of the slot may open a channel.
 #define PFC_POLICY_SEALED 0x08u   ///< Policy bit: the slot takes sealed commands only.
 /// The bits of a policy that a slot keeps.
-#define PFC_SLOT_POLICY ((PFC_RATCHETS ? PFC_POLICY_RATCHET : 0u) | (PFC_SEALS_COMMANDS ? PFC_POLICY_SEALED : 0u))
+#define PFC_SLOT_POLICY                                                                         \
+  ((PFC_RATCHETS ? PFC_POLICY_RATCHET : 0u) | (PFC_SEALS_COMMANDS ? PFC_POLICY_SEALED : 0u) |   \
+   (PFC_CHANNEL ? PFC_POLICY_CHANNEL : 0u))
 /// The policy bits that this build carries out. Others are *too new*.
 #define PFC_TOKEN_POLICY (PFC_POLICY_UPCOMING | PFC_SLOT_POLICY)
 
@@ -215,6 +227,14 @@
 #define PFC_SEALED_DOWN_BYTES (8 + PFC_SEAL_TAG_BYTES + 1 + 2 + 8)
 /// The longest reply of the verifier.
 #define PFC_REPLY_MAX (PFC_SEALS_COMMANDS ? PFC_SEALED_CHALLENGE_BYTES : PFC_VERDICT_MESSAGE_BYTES)
+
+// Channel (section 20) ---------------------------------------------------------------------------------------------
+
+#define PFC_CHANNEL_KEY_BYTES 32
+#define PFC_CHANNEL_UP_BYTES (8 + PFC_SEAL_TAG_BYTES + 1)  ///< A SEALED-UP without its command.
+#define PFC_CHANNEL_COMMANDS 16u       ///< Further commands of one channel, where there is a clock …
+#define PFC_CHANNEL_COMMANDS_BLIND 4u  ///< … and where there is none.
+#define PFC_CHANNEL_SECONDS 30u        ///< A channel's life, where there is a clock.
 
 // Grants (section 19) ----------------------------------------------------------------------------------------------
 
@@ -326,6 +346,11 @@
 #define PFC_LABEL_SEAL_DOWN "pfc2.chan-down.."
 #define PFC_LABEL_SEAL_STEP "pfc2.chan-step.."
 #define PFC_LABEL_SEAL_NONCE "pfc2.nonce......"
+#define PFC_LABEL_CHANNEL_KEY "pfc2.chan-key..."
+#define PFC_LABEL_CHANNEL_UP "pfc2.chan-up...."
+#define PFC_LABEL_CHANNEL_BACK "pfc2.chan-back.."
+#define PFC_LABEL_CHANNEL_NEXT "pfc2.chan-next.."
+#define PFC_LABEL_CHANNEL_NONCE "pfc2.chan-nonce."
 #define PFC_LABEL_GRANT_KEY "pfc2.grant-key.."
 #define PFC_LABEL_GRANT_ID "pfc2.grant-id..."
 

@@ -7,6 +7,7 @@
 ///     pfd_unit_start(...)                         at each start
 ///     pfd_unit_restore(&unit, state)              then, where a state is stored
 ///     pfd_unit_seal(&unit)                        then, where the hardware answers sealed commands
+///     pfd_unit_keep_channels(&unit)               then, where it also opens channels
 ///     pfd_unit_has_room(&unit)                    whether a central that waits can be served now
 ///     link = pfd_unit_yield(&unit)                the link to disconnect first, if it is full
 ///     link = pfd_unit_connect(&unit)              a central came
@@ -109,6 +110,11 @@ PFC_MUST_USE int pfd_unit_restore(struct pfd_unit *unit, const uint8_t state[PFD
 /// call it after each PDU, or at least each second, because who asks meanwhile is told to wait. Answers as
 /// `pfc_verifier_prepare`.
 PFC_MUST_USE int pfd_unit_seal(struct pfd_unit *unit);
+#endif
+
+#if PFD_ANSWERS_SEALED && PFC_CHANNEL
+/// Has the hardware open channels. Answers as `pfc_verifier_keep_channels`.
+PFC_MUST_USE int pfd_unit_keep_channels(struct pfd_unit *unit);
 #endif
 
 /// Wipes everything. No link is open afterwards.

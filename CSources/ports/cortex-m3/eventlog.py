@@ -14,7 +14,7 @@ LEVELS = {"error": ERROR, "info": INFO, "debug": DEBUG}
 PRODUCTION = 1
 STARTED, REFUSES = 1, 2
 GIVEN, FAULT = 0, 50
-TOKEN, COMMAND, RECALL, GRANT = 3, 4, 7, 13
+TOKEN, COMMAND, RECALL, CHANNEL, GRANT = 3, 4, 7, 9, 13
 DONE_VERDICT = 4
 
 RESULTS = {
@@ -30,8 +30,8 @@ VERDICTS = {
     35: "superseded", 36: "revoked", 37: "wrong mode", 38: "no room", 39: "too new", 48: "malformed", 49: "busy",
     FAULT: "fault",
 }
-MESSAGES = dict(enumerate(("?", "ask", "challenge", "token", "command", "verdict", "order", "recall", "status", "?",
-                           "?", "log", "?", "grant")))
+MESSAGES = dict(enumerate(("?", "ask", "challenge", "token", "command", "verdict", "order", "recall", "status",
+                           "channel command", "?", "log", "?", "grant")))
 DONE = {1: "done", 3: "number out of range", 4: "not done: its state could not be stored"}
 
 
@@ -42,7 +42,7 @@ def nth(number):
 
 def reference(type_, hardware, message):
     """The text that app and backend log for the same token, grant, command or recall."""
-    if type_ not in (TOKEN, COMMAND, RECALL, GRANT):
+    if type_ not in (TOKEN, COMMAND, RECALL, CHANNEL, GRANT):
         return ""
     names = {TOKEN: f"t{message.hex()}", GRANT: f"g{message.hex()}"}
     named = names.get(type_, int.from_bytes(message, "little"))

@@ -17,6 +17,8 @@ public struct ProvedCommand: Sendable {
   private let secrets: HardwareSecrets
   /// The values that open the answer to a sealed command; nil for a command in the clear.
   private let sealed: CoreSealed.Sent?
+  /// The token that a sealed command was made under.
+  private let token: TokenDigest?
 
   /// Whether the command is sealed, and only a sealed answer counts.
   public var isSealed: Bool { sealed != nil }
@@ -70,6 +72,7 @@ public struct ProvedCommand: Sendable {
     self.instance = instance
     self.secrets = secrets
     sealed = nil
+    token = nil
   }
 
   /// Proves a command and seals it: an eavesdropper reads neither the command nor which instance
@@ -122,6 +125,41 @@ public struct ProvedCommand: Sendable {
     self.instance = instance
     self.secrets = secrets
     sealed = sent
+    self.token = token
+  }
+
+  /// Seals a further command of a channel, without a proof of its own. Use a channel once: the answer
+  /// to this command tells the next one.
+  ///
+  /// - Parameters:
+  ///   - command: The command to be done; at most 216 bytes.
+  ///   - channel: The channel, as the answer to the command before gave it.
+  /// - Throws: ``ProofError/outOfRange(field:value:allowed:)`` if the command is too long.
+  public init(_ command: Command, in channel: CommandChannel) throws(ProofError) {
+    let sent: CoreSealed.Sent
+    (message, nonce, sent) = try CoreSealed.next(
+      command, counter: channel.counter, after: channel.last)
+    kind = channel.kind
+    counter = channel.counter
+    instance = channel.instance
+    ratchet = nil
+    secrets = channel.secrets
+    sealed = sent
+    token = channel.token
+  }
+
+  /// The channel for the next command, if the hardware's answer opens one or goes on with it.
+  ///
+  /// - Parameter message: The message that came over the link.
+  /// - Returns: The channel; nil if there is none, or if the answer does not open.
+  public func channel(from message: Message) -> CommandChannel? {
+    guard message.type == .sealedAnswer, let sealed, let token,
+      let opened = try? CoreSealed.answer(message.bytes, counter: counter, sealed),
+      opened.next != 0, [.accepted, .acceptedDeviceOnly].contains(opened.answer.verdict)
+    else { return nil }
+    return CommandChannel(
+      counter: opened.next, kind: kind, instance: instance, token: token, secrets: secrets,
+      last: sealed)
   }
 
   /// Checks the hardware's answer, sealed or in the clear.
@@ -132,7 +170,7 @@ public struct ProvedCommand: Sendable {
   ///   under another key or answers another command.
   public func receipt(from message: Message) throws(ProofError) -> Receipt {
     guard message.type == .sealedAnswer, let sealed else { return try receipt(of: Answer(message)) }
-    let answer = try CoreSealed.answer(message.bytes, counter: counter, sealed)
+    let answer = try CoreSealed.answer(message.bytes, counter: counter, sealed).answer
     return Receipt(opened: answer, to: nonce)
   }
 

@@ -18,6 +18,8 @@ public enum RefusalDetail: Sendable, Hashable {
   case challengeEnded
   /// Stale: the key that came with the challenge for a sealed command was used or replaced, or none came.
   case sealReplaced
+  /// Stale: the link has no channel, or the channel waits for another command.
+  case noChannel
   /// Not permitted: the token permits the class for no match.
   case classNotPermitted
   /// Not permitted: the token permits the class for an integrity match only.

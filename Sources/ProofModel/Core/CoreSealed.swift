@@ -23,21 +23,54 @@ enum CoreSealed {
   }
 
   /// Opens a SEALED-DOWN. Its tag is zeros: the box was its authenticator.
+  /// With it the counter of the channel's next command, 0 if no channel is open.
   static func answer(
     _ bytes: [UInt8], counter: UInt64, _ sent: Sent
-  ) throws(ProofError) -> Answer {
+  ) throws(ProofError) -> (answer: Answer, next: UInt64) {
     var raw = pfc_answer()
+    var next: UInt64 = 0
     let result = unsafe sent.withField(down) { down in
       unsafe bytes.withUnsafeBufferPointer { bytes in
-        var next: UInt64 = 0
-        return unsafe CoreResult(
+        unsafe CoreResult(
           pfc_sealed_down_open(&raw, &next, bytes.baseAddress, bytes.count, counter, down))
       }
     }
     try result.orThrow(opening: "sealed answer", byteCount: bytes.count)
-    return Answer(
+    let answer = Answer(
       verdict: known(Verdict(rawValue: raw.verdict)), detail: raw.detail, counter: raw.counter,
       tag: InlineBytes(tuple: raw.receipt))
+    return (answer, next)
+  }
+
+  /// Seals a command of the channel that stands behind `last`.
+  static func next(
+    _ command: Command, counter: UInt64, after last: Sent
+  ) throws(ProofError) -> (Message, ProofNonce, Sent) {
+    guard command.bytes.count <= CoreWire.sealedCommandMax else {
+      throw .outOfRange(
+        field: "length of a sealed command", value: "\(command.bytes.count)",
+        allowed: "0 to \(CoreWire.sealedCommandMax)")
+    }
+    var message = [UInt8](repeating: 0, count: CoreWire.channelCommand + command.bytes.count)
+    var result = CoreResult.ok
+    let sent = unsafe Sent { sent in
+      unsafe message.withUnsafeMutableBufferPointer { buffer in
+        unsafe command.bytes.withUnsafeBufferPointer { bytes in
+          unsafe last.withField(chain) { chain in
+            var count = 0
+            result = unsafe CoreResult(
+              pfc_channel_up_create(
+                buffer.baseAddress, buffer.count, &count, sent, chain, counter,
+                command.commandClass.rawValue, bytes.baseAddress, bytes.count))
+          }
+        }
+      }
+    }
+    precondition(result == .ok, "class and length are in range, and a next counter is not 0")
+    let nonce = unsafe sent.withField(nonce) {
+      ProofNonce(storage: unsafe InlineBytes(copying: $0))
+    }
+    return (Message(encoded: .channelCommand, message), nonce, sent)
   }
 
   /// The value that takes the nonce's place where the ratchet moves.
@@ -47,6 +80,8 @@ enum CoreSealed {
 
   private static let down = Field(\pfc_sealed_sent.down)
   private static let step = Field(\pfc_sealed_sent.step)
+  private static let nonce = Field(\pfc_sealed_sent.nonce)
+  private static let chain = Field(\pfc_sealed_sent.chain)
 }
 
 /// A sealed command that is being made into a message.

@@ -128,6 +128,7 @@ enum CoreToken {
     unsafe token.pointee.policy =
       (grant.ratchet?.rawValue ?? 0) | (grant.isUpcoming ? UInt8(PFC_POLICY_UPCOMING) : 0)
       | (grant.demandsSealing ? UInt8(PFC_POLICY_SEALED) : 0)
+      | (grant.permitsChannel ? UInt8(PFC_POLICY_CHANNEL) : 0)
     unsafe token.pointee.mode = grant.mode.rawValue
     unsafe token.pointee.form = grant.secrets.form.rawValue
     unsafe token.pointee.integrity_classes = grant.integrityClasses.rawValue
@@ -175,6 +176,7 @@ enum CoreToken {
       ratchet: unsafe RatchetPolicy(
         rawValue: token.pointee.policy & UInt8(PFC_POLICY_RATCHET)),
       demandsSealing: unsafe token.pointee.policy & UInt8(PFC_POLICY_SEALED) != 0,
+      permitsChannel: unsafe token.pointee.policy & UInt8(PFC_POLICY_CHANNEL) != 0,
       issuer: IssuerID(storage: unsafe InlineBytes(tuple: token.pointee.issuer_id)))
   }
 }

@@ -56,6 +56,13 @@ struct CoreVerifier: ~Copyable, Sendable {
     try result.orThrow(opening: "key for sealed commands", byteCount: 0)
   }
 
+  mutating func keepChannels() {
+    let result = unsafe work.withMutablePointer {
+      unsafe CoreResult(pfc_verifier_keep_channels($0))
+    }
+    precondition(result == .ok, "a verifier that exists has started")
+  }
+
   mutating func takeGrants() throws(ProofError) {
     let result = unsafe work.withMutablePointer { unsafe CoreResult(pfc_verifier_take_grants($0)) }
     try result.orThrow(opening: "storage", byteCount: 0)

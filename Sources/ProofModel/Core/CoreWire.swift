@@ -38,6 +38,8 @@ enum CoreWire {
   static let sealedDevice = sealedIntegrityProof + commandRatchet + Int(PFC_PROOF_BYTES)
   static let sealedIntegrity = sealedDevice + Int(PFC_PROOF_BYTES)
   static let sealedCommandMax = messageMax - sealedIntegrity
+  /// A command of a channel, without its bytes.
+  static let channelCommand = Int(8 + PFC_SEAL_TAG_BYTES + 1)
 
   static let packets = Int(PFC_PACKET_MIN)...Int(PFC_PACKET_MAX)
 
@@ -64,6 +66,7 @@ enum CoreWire {
   static let featureTokenTwo = UInt32(PFC_FEATURE_TOKEN_2.rawValue)
   static let featureRatchet = UInt32(PFC_FEATURE_RATCHET.rawValue)
   static let featureSealed = UInt32(PFC_FEATURE_SEALED.rawValue)
+  static let featureChannel = UInt32(PFC_FEATURE_CHANNEL.rawValue)
   static let featureLog = UInt32(PFC_FEATURE_LOG.rawValue)
   static let featureGrants = UInt32(PFC_FEATURE_GRANTS.rawValue)
   static let featureFactorySecret = UInt32(PFC_FEATURE_FACTORY_SECRET.rawValue)

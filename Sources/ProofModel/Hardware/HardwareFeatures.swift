@@ -18,9 +18,12 @@ public struct HardwareFeatures: OptionSet, Sendable, Hashable {
   public static let factorySecret = HardwareFeatures(rawValue: CoreWire.featureFactorySecret)
   /// It takes a token for a measurement to come as a candidate, and commits it at its first proof.
   public static let upcoming = HardwareFeatures(rawValue: CoreWire.featureUpcoming)
+  /// It opens channels behind sealed commands: further commands cost one round trip.
+  public static let channels = HardwareFeatures(rawValue: CoreWire.featureChannel)
   /// The features that this version knows.
   public static let known: HardwareFeatures = [
     .tokenVersionTwo, .ratchet, .sealedCommands, .log, .grants, .factorySecret, .upcoming,
+    .channels,
   ]
 
   /// The bits, as the capabilities carry them.

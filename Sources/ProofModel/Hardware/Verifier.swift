@@ -72,6 +72,13 @@ public final class Verifier: Sendable {
     try core.withLock { core throws(ProofError) in try core.prepare() }
   }
 
+  /// Opens channels behind sealed commands from now on, where a token permits it.
+  ///
+  /// Call it at every start. Only hardware that answers sealed commands opens channels.
+  public func keepChannels() {
+    core.withLock { core in core.keepChannels() }
+  }
+
   /// Takes delegations from now on, and loads what was lent before.
   ///
   /// Call it at every start once it was called. The platform's storage then has a record more for

@@ -18,6 +18,8 @@ public enum MessageType: UInt8, Sendable, CaseIterable {
   case recall = 7
   /// To the app: the hardware's public facts.
   case status = 8
+  /// To the hardware: a further command in a channel.
+  case channelCommand = 9
   /// To the app: a verdict that only the sender of a sealed command can read.
   case sealedAnswer = 10
   /// To the hardware: asks for a part of its log.

@@ -52,6 +52,9 @@ public struct MeasurementGrant: Sendable {
   public let ratchet: RatchetPolicy?
   /// Whether the slot takes sealed commands only.
   public let demandsSealing: Bool
+  /// Whether a sealed command may open a channel: further commands are then judged without proofs of
+  /// their own, for 30 seconds at most.
+  public let permitsChannel: Bool
   /// The generation of the present pair in the same fetch, at most ``generation``. Tokens of version
   /// one do not carry it.
   public let base: UInt32
@@ -82,6 +85,8 @@ public struct MeasurementGrant: Sendable {
   ///   - ratchet: The policy of the slot's ratchet, in version two; nil for a slot without one.
   ///   - demandsSealing: Whether the slot takes sealed commands only, in version two, on hardware
   ///     whose features name them.
+  ///   - permitsChannel: Whether a sealed command may open a channel, in version two, on hardware
+  ///     whose features name channels.
   ///   - delegableClasses: None, or some of the integrity classes, in version two.
   /// - Throws: ``ProofError/outOfRange(field:value:allowed:)``; ``ProofError/wrongMode(_:)`` if an
   ///   upcoming token has version one or literal secrets.
@@ -91,7 +96,7 @@ public struct MeasurementGrant: Sendable {
     uses: Uses, generation: UInt32, issued: UnixTime, notAfter: UnixTime? = nil,
     secrets: HardwareSecrets, version: TokenVersion = .one, base: UInt32? = nil,
     isUpcoming: Bool = false, ratchet: RatchetPolicy? = nil, demandsSealing: Bool = false,
-    delegableClasses: CommandClasses = []
+    permitsChannel: Bool = false, delegableClasses: CommandClasses = []
   ) throws(ProofError) {
     guard version == .two || delegableClasses.isEmpty else {
       throw .outOfRange(
@@ -107,6 +112,10 @@ public struct MeasurementGrant: Sendable {
     guard !demandsSealing || version == .two else {
       throw .outOfRange(
         field: "demand for sealed commands", value: "yes", allowed: "no in version one")
+    }
+    guard !permitsChannel || version == .two else {
+      throw .outOfRange(
+        field: "permission of a channel", value: "yes", allowed: "no in version one")
     }
     guard ratchet == nil || version == .two else {
       throw .outOfRange(
@@ -152,7 +161,7 @@ public struct MeasurementGrant: Sendable {
       deviceClasses: deviceClasses, delegableClasses: delegableClasses, attempts: attempts,
       uses: uses, generation: generation, issued: issued, notAfter: notAfter, secrets: secrets,
       version: version, base: base ?? generation, isUpcoming: isUpcoming, ratchet: ratchet,
-      demandsSealing: demandsSealing, issuer: nil)
+      demandsSealing: demandsSealing, permitsChannel: permitsChannel, issuer: nil)
   }
 
   /// Takes fields that the core has checked.
@@ -162,7 +171,7 @@ public struct MeasurementGrant: Sendable {
     delegableClasses: CommandClasses, attempts: UInt16, uses: Uses, generation: UInt32,
     issued: UnixTime, notAfter: UnixTime?,
     secrets: HardwareSecrets, version: TokenVersion, base: UInt32, isUpcoming: Bool,
-    ratchet: RatchetPolicy?, demandsSealing: Bool, issuer: IssuerID?
+    ratchet: RatchetPolicy?, demandsSealing: Bool, permitsChannel: Bool, issuer: IssuerID?
   ) {
     self.hardware = hardware
     self.instance = instance
@@ -179,6 +188,7 @@ public struct MeasurementGrant: Sendable {
     self.version = version
     self.ratchet = ratchet
     self.demandsSealing = demandsSealing
+    self.permitsChannel = permitsChannel
     self.base = base
     self.isUpcoming = isUpcoming
     self.issuer = issuer

@@ -65,6 +65,7 @@ extension HardwareFeatures {
   private static let names: [(word: String, feature: HardwareFeatures)] = [
     ("token-2", .tokenVersionTwo), ("ratchet", .ratchet), ("sealed", .sealedCommands),
     ("log", .log), ("grants", .grants), ("factory-secret", .factorySecret), ("upcoming", .upcoming),
+    ("channels", .channels),
   ]
 
   /// The features that this version knows, as words.

@@ -9,13 +9,21 @@ enum AppVerb {
   case show
   case diagnose
   case records
-  case command(Command, ProofKind, isSealed: Bool)
+  case command(Command, ProofKind, sealing: Sealing)
   case carry(SignedOrder)
   case name
   case lend(TokenDigest, uses: UInt16)
   case takeBack(TokenDigest)
   case bring(Delegation)
   case log(isProved: Bool)
+
+  /// How a command goes over the air.
+  enum Sealing {
+    case none
+    case once
+    /// Twice over one link, the second time in the channel that the first one has opened.
+    case twice
+  }
 
   static let help = """
     enrol          gets the account's configuration from the service
@@ -25,6 +33,7 @@ enum AppVerb {
     autolock N     a command of class 2, settings
                    each with `device` behind it: proves the device alone
                    each with `sealed` at its end: hidden from who listens
+                   each with `sealed twice`: two of it, the second one in a channel
     show           what is stored
     diagnose       what differs from the measurement
     records        what an operator registers an update with
@@ -74,8 +83,14 @@ enum AppVerb {
 
   private static func command(_ words: [String]) -> AppVerb? {
     var words = words
-    let isSealed = words.last == "sealed"
-    if isSealed { words.removeLast() }
+    var sealing = Sealing.none
+    if words.suffix(2) == ["sealed", "twice"] {
+      sealing = .twice
+      words.removeLast(2)
+    } else if words.last == "sealed" {
+      sealing = .once
+      words.removeLast()
+    }
     let kind: ProofKind = words.last == "device" ? .device : .integrity
     if kind == .device { words.removeLast() }
     let number: UInt8
@@ -87,7 +102,7 @@ enum AppVerb {
     }
     let text = Array(words.joined(separator: " ").utf8)
     guard let command = try? Command(text, class: CommandClass(number)) else { return nil }
-    return .command(command, kind, isSealed: isSealed)
+    return .command(command, kind, sealing: sealing)
   }
 
   /// Whether it needs the link to the hardware.

@@ -62,8 +62,14 @@ final class SampleApp: DemoApp {
     case .records:
       let lines = try await attestor.registrationRecords().map(\.line)
       return AppAnswer(outcome: "\(lines.count) records", detail: lines.joined(separator: "\n"))
-    case .command(let command, let kind, let isSealed):
-      return try await withLock(sealing: isSealed) { try await self.send(command, kind, to: $0) }
+    case .command(let command, let kind, let sealing):
+      return try await withLock(sealing: sealing != .none) { lock in
+        let answer = try await self.send(command, kind, to: lock)
+        guard sealing == .twice else { return answer }
+        var further = try await self.send(command, kind, to: lock)
+        further.outcome = "\(answer.outcome), \(further.outcome)"
+        return further
+      }
     case .carry(let order):
       return try await withLock { lock in
         try await lock.deliver(order)

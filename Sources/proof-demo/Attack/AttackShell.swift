@@ -14,6 +14,7 @@ struct AttackShell {
     Option("--listen", "PATH", help: "tap: where it waits for the app"),
     Option("--replace", "COMMAND", help: "tap: put in the place of the first command"),
     Option("--command", "HEX", help: "replay, read: what was recorded"),
+    Option("--in-channel", help: "replay: it was recorded in a channel"),
     Option("--text", "COMMAND", help: "read: the command to look for"),
     Option("--hardware", "ID", help: "forge, spend: the lock's name"),
     Option("--key", "HEX", help: "forge: the lock's public key"),
@@ -78,7 +79,8 @@ struct AttackShell {
 
   /// Replays a recorded command, and sends it again under a live challenge.
   private func replay() throws {
-    let recorded = try Message(.command, bytes("--command"))
+    let type: MessageType = options.has("--in-channel") ? .channelCommand : .command
+    let recorded = try Message(type, bytes("--command"))
     let link = try RawLink(to: options.needed("--socket"))
     let first = try link.ask(recorded, at: .command).verdict
     _ = try link.challenge()

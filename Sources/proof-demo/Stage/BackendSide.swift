@@ -13,6 +13,7 @@ final class BackendSide {
   private var process: Child?
   private var port = 0
   private var takesGrants = false
+  private var sealsCommands = false
 
   var url: String { "http://127.0.0.1:\(port)" }
   private var ledger: String { folder + "/ledger" }
@@ -32,9 +33,11 @@ final class BackendSide {
 
   /// Makes a lock's name, key and factory secret, and registers the lock.
   func enter(
-    secretKey path: String, factorySecret secretPath: String, takingGrants takesGrants: Bool
+    secretKey path: String, factorySecret secretPath: String, takingGrants takesGrants: Bool,
+    sealing sealsCommands: Bool
   ) throws -> LockIdentity {
     self.takesGrants = takesGrants
+    self.sealsCommands = sealsCommands
     return try enter(secretKey: path, factorySecret: secretPath)
   }
 
@@ -44,7 +47,9 @@ final class BackendSide {
     try tool.operate(
       [
         "hardware", "new", "--output", path, "--factory-secret", secretPath, "--development",
-        "--features", "token-2,ratchet,upcoming" + (takesGrants ? ",grants" : ""),
+        "--features",
+        "token-2,ratchet,upcoming" + (takesGrants ? ",grants" : "")
+          + (sealsCommands ? ",sealed,channels" : ""),
       ] + service.account, as: LockIdentity.self)
   }
 
@@ -67,7 +72,8 @@ final class BackendSide {
         isForGuests ? "0" : "0,1,2",
         "--device-classes", "0", "--ratchet", "report", "--attempts", "20", "--audience",
         AttestationSide.api, "--anyone",
-      ] + (takesGrants && !isForGuests ? ["--delegable-classes", "1"] : []), in: cast)
+      ] + (takesGrants && !isForGuests ? ["--delegable-classes", "1"] : [])
+        + (sealsCommands ? ["--channel"] : []), in: cast)
     let line = try child.line(with: "listening on port")
     guard let found = line.split(separator: " ").last.flatMap({ Int($0) }) else {
       throw StageFailure("proof-unlock said: \(line)")

@@ -14,7 +14,8 @@ final class Lock {
   /// Whether it keeps a log. The firmware ends a link four seconds after its last accepted command;
   /// on a busy machine the emulated board needs longer until the app has found the log.
   let keepsLog: Bool
-  /// Whether it answers sealed commands. The firmware has no memory left for them.
+  /// Whether it answers sealed commands, and opens channels behind them. The firmware has no memory
+  /// left for them.
   let sealsCommands: Bool
   /// Whether it takes what owners lend. The firmware has no memory left for it.
   let takesGrants: Bool
@@ -35,7 +36,7 @@ final class Lock {
     let key = folder + "/secret.key"
     let drawn = folder + "/factory.secret"
     identity = try backend.enter(
-      secretKey: key, factorySecret: drawn, takingGrants: takesGrants)
+      secretKey: key, factorySecret: drawn, takingGrants: takesGrants, sealing: sealsCommands)
     let secret = try Data(contentsOf: URL(fileURLWithPath: key))
     let factorySecret = try Data(contentsOf: URL(fileURLWithPath: drawn))
     let provisioning = folder + "/provisioning"
@@ -67,7 +68,8 @@ final class Lock {
   var command: String { ([program] + arguments).joined(separator: " ") }
 
   private var arguments: [String] {
-    ["--flash", flash, "--socket", socket] + (sealsCommands ? ["--seal", "yes"] : [])
+    ["--flash", flash, "--socket", socket]
+      + (sealsCommands ? ["--seal", "yes", "--channel", "yes"] : [])
   }
 
   /// Cuts the power at once.

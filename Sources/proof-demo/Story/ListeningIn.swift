@@ -46,6 +46,14 @@ extension Story {
   func tapped(
     _ options: [String] = [], _ act: () throws -> AppAnswer
   ) throws -> (AppAnswer, command: String) {
+    let (answer, commands) = try tapped(options, commands: 1, act)
+    return (answer, commands[0])
+  }
+
+  /// The same, with as many commands as passed.
+  func tapped(
+    _ options: [String] = [], commands count: Int, _ act: () throws -> AppAnswer
+  ) throws -> (AppAnswer, commands: [String]) {
     let socket = world.cast.folder + "/tap"
     let tap = try Child(
       "the thief's tap", world.tool.path("proof-demo"),
@@ -58,8 +66,10 @@ extension Story {
     try tap.line(with: "ready")
     try phone.start(over: socket)
     let answer = try act()
-    let line = try tap.line(with: "command ")
-    return (answer, String(line.dropFirst("command ".count)))
+    let commands = try (0..<count).map { _ in
+      String(try tap.line(with: "command ").dropFirst("command ".count))
+    }
+    return (answer, commands)
   }
 
   /// Runs one of the thief's programs against the lock, and returns the lock's answer.

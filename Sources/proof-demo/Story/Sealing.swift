@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Story {
-  /// The thief on the link reads a command in the clear, and nothing of a sealed one.
+  /// The thief on the link reads a command in the clear, and nothing of a sealed one, nor of a
+  /// further one in a channel.
   func sealCommands() throws {
     narrator.begin("Sealed commands")
     let instance = try phone.app("show").instance ?? ""
@@ -23,6 +24,27 @@ extension Story {
     }
     try narrator.step("he plays the recording", must: "stale") {
       Happening(try attack("replay", "--command", heard))
+    }
+    try useChannel()
+  }
+
+  /// A second command goes in the channel that the first one has opened: one message each way.
+  private func useChannel() throws {
+    let instance = try phone.app("show").instance ?? ""
+    var heard: [String] = []
+    try narrator.step(
+      "the owner's app opens twice, the second time in a channel", must: "accepted, accepted"
+    ) {
+      let answer: AppAnswer
+      (answer, heard) = try tapped(commands: 2) { try phone.app("open sealed twice") }
+      let sizes = heard.map { "\($0.count / 2)" }.joined(separator: " and ")
+      return Happening(
+        answer.outcome, "recorded: \(sizes) bytes; the second asked for no challenge",
+        time: answer.time)
+    }
+    try narrator.step("the thief reads the second one, and plays it", must: "neither, stale") {
+      let seen = try read(heard[1], by: instance)
+      return Happening("\(seen), \(try attack("replay", "--in-channel", "--command", heard[1]))")
     }
   }
 

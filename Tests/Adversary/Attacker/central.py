@@ -12,12 +12,12 @@ from proofspec.frame import COMPLETE, Receiver, fragments
 from proofspec.message import Type
 
 TOKEN, CHALLENGE, COMMAND, VERDICT, STATUS, ORDER = 3, 5, 8, 10, 13, 15
-RECALL, REPLY, CAPABILITIES, LOG, GRANT = 17, 19, 21, 23, 27
+RECALL, REPLY, CAPABILITIES, LOG, SEALED_CHALLENGE, GRANT = 17, 19, 21, 23, 25, 27
 CHALLENGE_CCCD, VERDICT_CCCD = 6, 11
 ERROR, MTU_REQUEST, READ, READ_BLOB, WRITE, WRITE_COMMAND, NOTIFICATION = 1, 2, 10, 12, 18, 82, 27
 
 WRITTEN_AT = {Type.ASK: CHALLENGE, Type.TOKEN: TOKEN, Type.COMMAND: COMMAND, Type.ORDER: ORDER, Type.RECALL: RECALL,
-              Type.LOG_ASK: LOG, Type.GRANT: GRANT}
+              Type.SEALED_UP: COMMAND, Type.LOG_ASK: LOG, Type.GRANT: GRANT}
 
 # A hang must end as a failure. Nothing here takes a fraction of it.
 SECONDS = int(os.environ.get("LINK_SECONDS", "60"))

@@ -59,7 +59,8 @@ static int is_named(const char *name, int count, char **names) {
 
 int main(int argc, char **argv) {
   static const struct check *const groups[] = {checks_proof, checks_measurement, checks_hardware, checks_gate,
-                                               checks_logbook, checks_sealed, checks_grant};
+                                               checks_logbook, checks_sealed, checks_channel,
+                                               checks_grant};
   unsigned passed = 0, failed = 0;
   if (!RUNNING_ON_VALGRIND) {
     fprintf(stderr, "constant_time: means nothing without valgrind\n");

@@ -24,6 +24,7 @@ extern const struct check checks_hardware[];
 extern const struct check checks_gate[];
 extern const struct check checks_logbook[];
 extern const struct check checks_sealed[];
+extern const struct check checks_channel[];
 extern const struct check checks_grant[];
 
 /// Fills with a pattern that depends on `seed` and is nowhere zero, and marks it secret.

@@ -42,6 +42,7 @@ readonly MUTANTS=(
   'equal_early_exit|pfc_equal|crypto|log: a reading'
   'equal_early_exit|pfc_equal|crypto|sealed: a visit'
   'equal_early_exit|pfc_equal|crypto|grant: a visit'
+  'derive_branch|pfc_derive|crypto|channel: both ends'
   'gate_keys_branch|pfc_gate_keys_make|gate|gate: secret and keys'
 )
 # The same, of the native path's transcripts.

@@ -3,10 +3,10 @@
 
 """Skips the instructions of the verdict path one by one, and expects that no refused command is done for it.
 
-    run.py                    each instruction, at -O2, of commands, of a third of the sealed ones and of those about
-                              grants, and of one forged token; and the planted faults
+    run.py                    each instruction, at -O2, of commands, of a third of the sealed ones, of some in channels
+                              and about grants, and of one forged token; and the planted faults
     run.py --long             each instruction and each adjacent pair, at -O2 and at -Os, of every sealed command,
-                              grant and token as well
+                              channel, grant and token as well
     run.py --every            in every call of hash, cipher and curve arithmetic, not in the first alone
     run.py --scenario NAME    one message only, nothing planted; may stand several times
     run.py --log FILE         also writes each survivor there: level, mode, message, result, address, step, place
@@ -35,13 +35,16 @@ TESTS = HERE.parents[1] / "Unit" / "ProofCoreTests"
 OUT = ROOT / ".build" / "faults"
 CC = os.environ.get("CC", "cc")
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
-TARGET = [HERE / name for name in ("target.c", "sealed_target.c", "grant_target.c", "device.c", "gadget.S")]
+TARGET = [HERE / name for name in ("target.c", "sealed_target.c", "grant_target.c", "channel_target.c", "device.c",
+                                   "gadget.S")]
 WORLD = [TESTS / name for name in ("world.c", "flash.c", "forge.c", "harness.c")]
 # The messages of the quick form: all commands in the clear; of the tokens and of the sealed commands, which take up to
 # a million steps each, these. The token of suite 1 is refused by its header, and a sealed replay before its box.
 QUICK = ("token-stranger", "token-suite-1", "sealed-changed-app", "sealed-altered", "sealed-replay-later",
          "sealed-key-replaced", "sealed-class-device", "sealed-demanded", "sealed-copied", "sealed-right-then-replayed",
-         "grant-altered", "grant-wider", "grant-serial", "grant-takes-back", "lent-spent", "lent-owner-revoked")
+         "grant-altered", "grant-wider", "grant-serial", "grant-takes-back", "lent-spent", "lent-owner-revoked",
+         "channel-class-integrity", "channel-altered", "channel-replay", "channel-not-permitted", "channel-no-uses",
+         "channel-right-then-replayed")
 # The instruction's bytes are not shown, so that each line is one instruction.
 LINE = re.compile(r"^ +([0-9a-f]+):\t(.*)$")
 SYMBOL = re.compile(r"^([0-9a-f]+) <(.+)>:$")
@@ -74,9 +77,16 @@ PLANTED = [
     ("the first look at a loan", "lent-over", "verifier_grant.c",
      "  if (!verifier->grants.on || !is_own(verifier, index)) return 0;\n  if (is_over(verifier, row)) return 0;\n",
      "  if (!verifier->grants.on || !is_own(verifier, index)) return 0;\n"),
-    ("the second look at a sealed answer", "sealed-changed-app", "verifier_sealed.c",
-     "if (answer_difference(&answer, outcome->verdict, outcome->reply, down) != 0) {",
-     "if (0 * answer_difference(&answer, outcome->verdict, outcome->reply, down) != 0) {", "told"),
+    ("the second look at a command of a channel", "channel-class-integrity", "verifier_judgement.c",
+     "      review = pfc_review_channel(verifier, index, message, size, verdict, seal);\n",
+     "      review = PFC_REVIEW_PASSED;\n"),
+    ("the first look at a channel", "channel-not-permitted", "verifier_channel_up.c",
+     "slot->state != PFC_SLOT_HELD || (slot->policy & PFC_POLICY_CHANNEL) == 0", "slot->state != PFC_SLOT_HELD"),
+    ("the look whether the channel was taken", "channel-recalled", "verifier_channel_up.c",
+     "  if (session->channel.next != 0) {\n    pfc_channel_end(session);\n    return PFC_VERDICT_FAULT;\n  }\n", ""),
+    ("the second look at a sealed answer", "channel-class-integrity", "verifier_sealed.c",
+     "if (answer_difference(&answer, outcome->verdict, next, outcome->reply, down) != 0) {",
+     "if (0 * answer_difference(&answer, outcome->verdict, next, outcome->reply, down) != 0) {", "told"),
 ]
 OPENED = 42  # fault.h
 
@@ -116,7 +126,8 @@ class Target:
     def scenarios(self, options):
         return [name for name in self._output(self.program, "--list").split()
                 if (name in options.scenario if options.scenario else
-                    options.long or name in QUICK or not name.startswith(("token-", "sealed-", "grant-", "lent-")))]
+                    options.long or name in QUICK or
+                    not name.startswith(("token-", "sealed-", "grant-", "lent-", "channel-")))]
 
     def walk(self, mode, depth, scenario):
         """The counts, and (address, result, step) of each survivor."""

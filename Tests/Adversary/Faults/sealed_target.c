@@ -57,6 +57,12 @@ static void seal(uint8_t kind, uint8_t class_) {
   seal_with(kind, class_, (app.token.policy & PFC_POLICY_RATCHET) != 0 ? app.ratchet : NULL);
 }
 
+void sealed_begin(uint8_t policy) { begin_sealed(policy); }
+
+void sealed_make(uint8_t kind, uint8_t class_) { seal(kind, class_); }
+
+const struct pfc_sealed_sent *sealed_last(void) { return &sent; }
+
 int sealed_answer(struct pfc_answer *answer, const uint8_t *reply) {
   uint64_t next;
   return pfc_sealed_down_open(answer, &next, reply, PFC_SEALED_DOWN_BYTES, challenge.counter, sent.down);

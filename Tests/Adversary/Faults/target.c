@@ -18,6 +18,7 @@ struct world world;
 struct app app;
 uint8_t message[PFC_MESSAGE_MAX];
 size_t message_size;
+uint8_t message_type = PFC_MESSAGE_COMMAND;
 static struct device device;
 
 void begin(void) {
@@ -37,17 +38,22 @@ void hold(void) {
   CHECK_NUMBER(app_present(&app, &world), PFC_VERDICT_HELD);
 }
 
+static int open_answer(struct pfc_answer *answer) {
+  return message_type == PFC_MESSAGE_SEALED_UP ? channel_answer(answer, device.reply)
+                                               : sealed_answer(answer, device.reply);
+}
+
 /// The verdict of the last reply, however it is told; 0 if none can be read.
 static uint8_t told(void) {
   struct pfc_answer answer;
   if (device.reply_type == PFC_MESSAGE_SEALED_DOWN) {
-    return sealed_answer(&answer, device.reply) == PFC_OK ? answer.verdict : PFC_VERDICT_NONE;
+    return open_answer(&answer) == PFC_OK ? answer.verdict : PFC_VERDICT_NONE;
   }
   return device.reply[0];
 }
 
 uint8_t send(void) {
-  device_receive(&device, PFC_MESSAGE_COMMAND, message, message_size);
+  device_receive(&device, message_type, message, message_size);
   return told();
 }
 
@@ -348,7 +354,7 @@ static int is_accepted(uint8_t verdict) {
 static int is_believed(void) {
   struct pfc_answer answer;
   if (device.reply_type == PFC_MESSAGE_SEALED_DOWN) {
-    return sealed_answer(&answer, device.reply) == PFC_OK && is_accepted(answer.verdict);
+    return open_answer(&answer) == PFC_OK && is_accepted(answer.verdict);
   }
   return pfc_answer_decode(&answer, device.reply, PFC_VERDICT_MESSAGE_BYTES) == PFC_OK && is_accepted(answer.verdict) &&
          pfc_receipt_check(answer.receipt, app.token.secrets.device_key, app.nonce, answer.verdict, answer.detail,
@@ -368,13 +374,17 @@ static enum fault_result run(const struct scenario *scenario) {
   device.reply_type = 0;
   memset(device.reply, 0, sizeof device.reply);
   if (harness_failures() != 0) return FAULT_NOT_SET_UP;
-  uint8_t type = scenario->then == THEN_ACT ? PFC_MESSAGE_TOKEN : PFC_MESSAGE_COMMAND;
+  uint8_t type = scenario->then == THEN_ACT ? PFC_MESSAGE_TOKEN : message_type;
   if (is_grant(scenario)) type = PFC_MESSAGE_GRANT;
   walk_begin();
   device_receive(&device, type, message, message_size);
   walk_end();
   uint8_t verdict = told();
   if (scenario->then == TWICE) (void)send();
+  if (scenario->then == THEN_GO_ON) {
+    channel_go_on();
+    (void)send();
+  }
   if (scenario->then == THEN_USE && is_sealed(scenario)) {
     sealed_use();
     (void)send();
@@ -421,5 +431,6 @@ int main(int argc, char **argv) {
   result = play(scenarios, name);
   if (result == FAULT_NOT_SET_UP) result = play(sealed_scenarios, name);
   if (result == FAULT_NOT_SET_UP) result = play(grant_scenarios, name);
+  if (result == FAULT_NOT_SET_UP) result = play(channel_scenarios, name);
   return name == NULL ? 0 : result;
 }

@@ -16,6 +16,7 @@ static void check_fits(uint8_t type, size_t size) {
                 {43, 43}, {124, 124}, {72, 72}, {28, 28}};
   int fits = type < 9 && size >= sizes[type].least && size <= sizes[type].most;
   if (type == 2 && size == 72) fits = PFC_SEALS_COMMANDS;
+  if (type == 9) fits = PFC_CHANNEL && size >= 25 && size <= 241;
   if (type == 10) fits = PFC_SEALS_COMMANDS && size == 35;
   if (type == 11) fits = size == 24;
   if (type == 13) fits = PFC_GRANTS && size == 96;

@@ -19,7 +19,7 @@ readonly here root
 cd "$root"
 
 readonly TARGETS=(config measurement token order message frame record verifier gate http compact work logbook logflash
-  sealed grant)
+  sealed channel grant)
 readonly BUILD=${BUILD:-.build/fuzz}
 readonly GROWTH_RUNS=2000
 readonly CORPUS_FILES_MAX=100

@@ -302,6 +302,19 @@ static void sealed(void) {
   seed("sealed", "answer", "\x02", 1, message + 1, 18);
 }
 
+/// Channels: a lock whose owner opens one and goes on in it; changed, repeated, on another link, after others.
+static void channels(void) {
+  static const uint8_t goes_on[] = {0, 1, 0, 1, 0, 4, 3, 0, 1, 16, 9, 3, 0, 3, 0, 0, 1, 0, 1, 3, 1, 7};
+  static const uint8_t ends[] = {0, 0, 0, 1, 0, 4, 3, 0, 6, 1, 1, 1, 0, 4, 3, 0, 16, 1, 240, 0, 3, 0, 0, 6, 7, 0};
+  static const uint8_t links[] = {0, 5, 0, 8, 1, 0, 0, 5, 0, 1, 0, 0, 13, 0, 0x9f, 1, 0, 0, 3, 0};
+  uint8_t message[60] = {9};
+  seed("channel", "story-goes-on", goes_on, sizeof goes_on, "", 0);
+  seed("channel", "story-ends", ends, sizeof ends, "", 0);
+  seed("channel", "story-links", links, sizeof links, "", 0);
+  seed("channel", "shape", "\x01", 1, message, sizeof message);
+  seed("channel", "round-trip", "\x02", 1, message, sizeof message);
+}
+
 /// Grants: a lock whose phones lend, borrow, take back, are revoked and come again; over starts and failed writes.
 static void grants(void) {
   static const uint8_t lends[] = {0, 0, 0, 0, 32, 0, 1, 15, 0, 0, 10, 10, 10, 18};
@@ -333,6 +346,7 @@ int main(int argc, char **argv) {
   scripts();
   gates();
   sealed();
+  channels();
   grants();
   return 0;
 }

@@ -65,9 +65,9 @@ static int expected(const struct making *making, const struct pfc_hardware *hard
     return PFC_E_SIGNATURE;
   }
   if (!second && memcmp(body + 32, hardware->id, PFC_ID_BYTES) != 0) return PFC_E_RECIPIENT;
-  // Bits 0 and 1 are the ratchet's policy, which is not 3; bit 3 demands sealed commands; bit 5 says that the token is
-  // for a measurement to come.
-  int unknown = (body[32] & 0xD4) != 0 || (body[32] & 3) == 3, upcoming = body[32] >> 5 & 1;
+  // Bits 0 and 1 are the ratchet's policy, which is not 3; bit 2 permits a channel; bit 3 demands sealed commands;
+  // bit 5 says that the token is for a measurement to come.
+  int unknown = (body[32] & (PFC_CHANNEL ? 0xD0 : 0xD4)) != 0 || (body[32] & 3) == 3, upcoming = body[32] >> 5 & 1;
   if (second && (unknown || body[33] != 0 || !fuzz_all(body + 40, 8, 0))) return PFC_E_TOO_NEW;
   if (body[0] != hardware->mode) return PFC_E_MODE;
   if (body[1] == PFC_FORM_LITERAL && !hardware->allow_literal) return PFC_E_MODE;

@@ -6,6 +6,7 @@ A mutant is (rule of docs/SECURITY.md or 0, what is taken out, noun of the tests
 (file, old text, new text); the old text stands in the file exactly once.
 """
 
+from channel_mutants import CHANNEL_MUTANTS
 from detail_mutants import DETAIL_MUTANTS
 from gate_mutants import GATE_MUTANTS
 from grant_mutants import GRANT_MUTANTS
@@ -353,5 +354,6 @@ MUTANTS = [
     *DETAIL_MUTANTS,
     *LOG_MUTANTS,
     *SEALED_MUTANTS,
+    *CHANNEL_MUTANTS,
     *GRANT_MUTANTS,
 ]

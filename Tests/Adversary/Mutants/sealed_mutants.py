@@ -120,7 +120,7 @@ SEALED_MUTANTS = [
     (28, "a tag of zeros passes at a slot with a ratchet, as a copy", "sealed",
      [(JUDGEMENT, "  int has_tag = command->ratchet_tag != NULL;", "  int has_tag = 1;")]),
     (28, "the answer goes out in the clear", "sealed",
-     [(JUDGEMENT, "    if (outcome->verdict != PFC_VERDICT_FAULT) pfc_seal_answer(outcome, seal.down);\n", "")]),
+     [(JUDGEMENT, "    if (outcome->verdict != PFC_VERDICT_FAULT) pfc_seal_answer(outcome, next, seal.down);\n", "")]),
     (28, "the second look passes everything sealed", "sealed",
      [(REVIEW, "  if (index < 0 || index >= PFC_SLOTS) return ~PFC_REVIEW_PASSED;\n#if PFC_SEALS_COMMANDS\n",
        "  if (index < 0 || index >= PFC_SLOTS) return ~PFC_REVIEW_PASSED;\n#if PFC_SEALS_COMMANDS\n"

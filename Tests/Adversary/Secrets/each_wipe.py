@@ -19,7 +19,7 @@ CORE = ROOT / "CSources" / "ProofCore"
 DEVICE = ROOT / "CSources" / "ProofDevice"
 BUILD = ROOT / ".build" / "secrets" / "each"
 PARTS = ("needle", "wipe", "wipe_app", "wipe_hardware", "wipe_verifier", "wipe_sodium", "wipe_gate",
-         "wipe_logbook", "wipe_sealed", "wipe_grant", "wipe_device")
+         "wipe_logbook", "wipe_sealed", "wipe_channel", "wipe_grant", "wipe_device")
 # Those of the native SHA-256 are its own, without the prefix.
 WIPE = re.compile(r"(?:pfc_(?:proof_key_)?|(?<=^  ))wipe\(([^;]*)\);")
 NATIVE = "sha256_native.c"
@@ -64,7 +64,6 @@ UNSEEN = {
     ("record.c", "pfc_record_save", "tag, sizeof tag"): "half of it is written to storage; nothing uses the other half",
     ("slot.c", "disarm", "slot->token_digest, sizeof slot->token_digest"): "digest of sealed bytes: public",
     ("verifier.c", "receive_ask_challenge", "&session->challenge, sizeof session->challenge"): "a challenge is public",
-    ("verifier.c", "pfc_session_close", "session, sizeof *session"): "a challenge is public",
     ("verifier_admission.c", "revoke", "&next, sizeof next"): "its secrets are out, or the epoch is stored over it",
     ("verifier_judgement.c", "check_proof", "expected, sizeof expected"): "the receipt is made over it",
     ("verifier_judgement.c", "is_in_step", "expected, sizeof expected"): "the tag that was sent, if it is right",
@@ -72,7 +71,10 @@ UNSEEN = {
     ("verifier_review.c", "is_out_of_step", "expected, sizeof expected"): "the tag that was sent, if it is right",
     ("verifier_judgement.c", "pfc_receive_command", "&session->challenge, sizeof session->challenge"):
         "a challenge is public; wiped so that a skipped instruction finds none (Tests/Adversary/Faults)",
-    ("crypto.c", "pfc_unbox_whole", "room, sizeof room"): "the nonce that the proofs answer is made over it",
+    ("channel.c", "channel_nonce", "full, sizeof full"): "half of it is told by a recall; nothing uses the other half",
+    ("channel.c", "pfc_channel_up_open", "plain, PFC_SEALED_PLAIN_MAX"):
+        "an answer of zeros: the class is none; ProofCoreTests look there",
+    ("sealed.c", "pfc_sealed_follow", "full, sizeof full"): "the channel's key is made over it",
     ("sealed.c", "pfc_sealed_open", "plain, PFC_SEALED_PLAIN_MAX"):
         "an answer of zeros: nothing was opened; ProofCoreTests look there",
     ("verifier_judgement.c", "pfc_receive_sealed", "&session->challenge, sizeof session->challenge"):

@@ -142,7 +142,7 @@ static void tell_seen(const char *path) {
 int main(int argc, char **argv) {
   static const struct wipe_case *const groups[] = {wipe_app_cases, wipe_hardware_cases, wipe_verifier_cases,
                                                    wipe_sodium_cases, wipe_gate_cases,    wipe_logbook_cases,
-                                                   wipe_sealed_cases, wipe_grant_cases,
+                                                   wipe_sealed_cases, wipe_channel_cases, wipe_grant_cases,
                                                    wipe_device_cases};
   int without_wiping = argc == 2 && strcmp(argv[1], "--without-wiping") == 0;
   unsigned passed = 0, failed = 0;

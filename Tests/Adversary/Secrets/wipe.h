@@ -73,6 +73,8 @@ struct vault {
   uint8_t token_digest[PFC_TOKEN_DIGEST_BYTES];
   uint8_t shared[32];
   struct pfc_sealed_sent sealed_sent;
+  struct pfc_sealed_sent channel_sent;
+  uint8_t chain[PFC_CHANNEL_KEY_BYTES];
   struct pfc_grant grant;
   unsigned writes, broken_from;  ///< The storage fails from this write on; 0: it does not
 };
@@ -106,7 +108,11 @@ extern const struct wipe_case wipe_gate_cases[];
 extern const struct wipe_case wipe_logbook_cases[];
 extern const struct wipe_case wipe_sealed_cases[];
 extern const struct wipe_case wipe_grant_cases[];
+extern const struct wipe_case wipe_channel_cases[];
 extern const struct wipe_case wipe_device_cases[];
+
+/// A lock with this policy's token and a key, and a sealed command of its owner in `out`.
+void wipe_prepare_sealed(struct vault *vault, uint8_t policy, uint8_t class_);
 
 /// Fills with bytes that look random and differ for each seed.
 void vault_fill(void *bytes, size_t size, uint32_t seed);

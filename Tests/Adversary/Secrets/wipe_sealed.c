@@ -75,9 +75,14 @@ static void prepare_policy(struct vault *vault, uint8_t policy, uint8_t class_) 
   needle_add("device key", vault->token.secrets.device_key, PFC_KEY_BYTES);
   needle_add("answer key", vault->sealed_sent.down, 32);
   needle_add("step", vault->sealed_sent.step, PFC_NONCE_BYTES);
+  needle_add("a channel's key", vault->sealed_sent.chain, PFC_CHANNEL_KEY_BYTES);
   needle_add("the command", vault->text, 40);
   needle_add_derived("box key", PFC_LABEL_SEAL_FIRST, input, sizeof input, id, 32);
   needle_add_derived("hint key", PFC_LABEL_SEAL_HINT, vault->token.secrets.device_key, PFC_KEY_BYTES, NULL, 0);
+}
+
+void wipe_prepare_sealed(struct vault *vault, uint8_t policy, uint8_t class_) {
+  prepare_policy(vault, policy, class_);
 }
 
 static void prepare_sealed(struct vault *vault) { prepare_policy(vault, PFC_POLICY_SEALED, 0); }
@@ -121,6 +126,7 @@ static void run_follow(struct vault *vault) {
   struct pfc_seal_facts facts = facts_of(vault);
   pfc_sealed_follow(vault->sealed_sent.step, vault->sealed_sent.down, &facts, vault->shared, vault->out,
                     vault->out_size);
+  pfc_sealed_chain(vault->sealed_sent.chain, &facts, vault->shared, vault->out, vault->out_size);
 }
 
 static void run_command(struct vault *vault) {

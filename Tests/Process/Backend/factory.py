@@ -28,6 +28,7 @@ sys.path[:0] = [str(TESTS / name) for name in ("Support/Runner", "Adversary/Atta
 os.environ.setdefault("PROOF_HARDWARE", str(BIN / "proof-hardware"))
 import runner  # noqa: E402
 import stage  # noqa: E402
+from sealing import SealedApp  # noqa: E402
 from proofspec.message import Verdict  # noqa: E402
 from proofspec.token import factory_secret, unseal_token_2  # noqa: E402
 
@@ -147,6 +148,33 @@ class FactoryTest(unittest.TestCase):
         with self.hardware.connect() as link:
             self.assertEqual(self.app.present(link, self.hardware, token), Verdict.HELD)
             self.assertEqual(self.app.do(link, self.hardware).verdict, Verdict.ACCEPTED)
+
+    def test_a_token_that_permits_a_channel_opens_one_where_the_registration_names_the_feature(self):
+        factory = ["--factory-key", self.place.path("factory.key")]
+        self.start(*factory, "--channel", ledger="channel")
+        app = stage.App(70)
+        self.assertEqual(self.grant(app), (503, b"unavailable\n"))
+        self.assertRegex(self.said(), rb"do not name channels")
+        self.place.ask("hardware", "change", self.lock["id"], "--features", "token-2,factory-secret,sealed,channels",
+                       where=self.place.remote)
+        status, token = self.grant(app)
+        self.assertEqual(status, 200)
+        self.end()
+        self.start(*factory, ledger="channel")
+        other = stage.App(71)
+        _, without = self.grant(other)
+        self.assertTrue(self.hardware.start("--seal", "yes", "--channel", "yes"))
+        self.addCleanup(self.hardware.stop)
+        with self.hardware.connect() as link:
+            for app, token, opens in ((app, token, True), (other, without, False)):
+                self.assertEqual(app.present(link, self.hardware, token), Verdict.HELD)
+                sealing = SealedApp(app, self.hardware, token)
+                self.assertEqual(sealing.open(link).verdict, Verdict.ACCEPTED)
+                self.assertEqual(sealing.next != 0, opens)
+                if opens:
+                    self.assertEqual(sealing.go_on(link).verdict, Verdict.ACCEPTED)
+                # An app that knows no sealed command is served as before.
+                self.assertEqual(app.do(link, self.hardware).verdict, Verdict.ACCEPTED)
 
     def test_nothing_at_rest_holds_the_secret(self):
         self.start("--factory-key", self.place.path("factory.key"))

@@ -477,6 +477,11 @@ class Verbs:
         self.ask("hardware", "change", new["id"], "--features", "token-2,ratchet,sealed")
         seen = inspect(new, self.ask(*issue(new, production, *limits, "--sealed-only"))["token"])
         self.assertEqual((seen["sealedOnly"], seen["ratchet"], seen["version"]), (True, "none", 2))
+        self.assertEqual(seen["channel"], False)
+        self.refused(1, "do not name channels", *issue(new, production, *limits, "--channel"))
+        self.ask("hardware", "change", new["id"], "--features", "token-2,ratchet,sealed,channels")
+        seen = inspect(new, self.ask(*issue(new, production, *limits, "--channel"))["token"])
+        self.assertEqual((seen["channel"], seen["sealedOnly"], seen["version"]), (True, False, 2))
         lent = [*limits, "--delegable-classes", "2"]
         self.refused(1, "do not name grants", *issue(new, production, *lent))
         self.ask("hardware", "change", new["id"], "--features", "token-2,grants")

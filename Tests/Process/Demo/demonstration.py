@@ -67,6 +67,8 @@ SEALED = [
     ("seals its command and opens", "accepted"),
     ("hears of that", "neither"),
     ("plays the recording", "stale"),
+    ("the second time in a channel", "accepted, accepted"),
+    ("reads the second one, and plays it", "neither, stale"),
 ]
 
 # After the first openings without a network. Not with the firmware either (Lock.takesGrants).

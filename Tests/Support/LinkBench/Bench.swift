@@ -50,6 +50,12 @@ package struct Bench: LinkPeripheral {
     precondition(sealed == 0, "the hardware makes a key")
   }
 
+  /// From now on the hardware opens channels behind sealed commands.
+  package func keepChannels() {
+    let kept = mine { hardware_bench_keep_channels() }
+    precondition(kept == 0, "the hardware has started")
+  }
+
   /// From now on the hardware takes delegations. It starts again.
   package func lend() {
     let started = mine { hardware_bench_lend() }
@@ -91,14 +97,14 @@ package struct Bench: LinkPeripheral {
 
   package func token(
     uses: Uses = .unlimited, generation: UInt32 = 1, attempts: UInt16 = 3,
-    ratchet: RatchetPolicy? = nil, demandsSealing: Bool = false
+    ratchet: RatchetPolicy? = nil, demandsSealing: Bool = false, permitsChannel: Bool = false
   ) throws -> MeasurementToken {
     try MeasurementGrant(
       for: identity.id, instance: instance, mode: .production, integrityClasses: .all,
       deviceClasses: ratchet == nil ? [] : CommandClasses(0), attempts: attempts,
       uses: uses, generation: generation, issued: 1_700_000_000,
-      secrets: secrets, version: ratchet == nil && !demandsSealing ? .one : .two,
-      ratchet: ratchet, demandsSealing: demandsSealing
+      secrets: secrets, version: ratchet == nil && !demandsSealing && !permitsChannel ? .one : .two,
+      ratchet: ratchet, demandsSealing: demandsSealing, permitsChannel: permitsChannel
     ).sealed(to: identity, signedBy: issuer)
   }
 

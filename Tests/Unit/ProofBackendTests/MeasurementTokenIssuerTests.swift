@@ -77,10 +77,10 @@ struct MeasurementTokenIssuerTests {
     arguments: [
       (GrantPermissions(CommandClasses(rawValue: 1), ratchet: .refuse), HardwareFeatures.ratchet),
       (GrantPermissions(CommandClasses(rawValue: 1), demandsSealing: true), .sealedCommands),
+      (GrantPermissions(CommandClasses(rawValue: 1), permitsChannel: true), .channels),
     ])
   func features(permissions: GrantPermissions, needed: HardwareFeatures) throws {
-    let others = HardwareFeatures([.tokenVersionTwo, .ratchet, .sealedCommands, .log, .upcoming])
-      .subtracting(needed)
+    let others = HardwareFeatures.known.subtracting([.grants, .factorySecret]).subtracting(needed)
     let without = try Backend(features: others)
     #expect(throws: BackendError.self) {
       try without.issuer.issue(to: without.app(), for: without.hardware, permissions)
@@ -91,6 +91,7 @@ struct MeasurementTokenIssuerTests {
     #expect(grant.version == .two)
     #expect(grant.ratchet == permissions.ratchet)
     #expect(grant.demandsSealing == permissions.demandsSealing)
+    #expect(grant.permitsChannel == permissions.permitsChannel)
   }
 
   @Test("a generation never goes back, for each app and piece of hardware")

@@ -382,6 +382,9 @@ int emit_all(void) {
 #if PFC_SEALS_COMMANDS
   emit_sealed();
 #endif
+#if PFC_CHANNEL
+  emit_channel();
+#endif
 #if PFC_GRANTS
   emit_grants();
 #endif

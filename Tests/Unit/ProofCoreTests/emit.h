@@ -25,6 +25,8 @@ void emit_logbook(void);
 
 /// Sealed commands.
 void emit_sealed(void);
+/// Commands of channels.
+void emit_channel(void);
 /// Grants of section 19, made and answered by the core.
 void emit_grants(void);
 

@@ -133,8 +133,8 @@ static void garbage_make(struct garbage *garbage, unsigned index) {
       garbage->bytes[0] = 0x80;
       break;
     case 5:
-      garbage->what = "type 9";
-      garbage->bytes[0] = 0x89;
+      garbage->what = "type 14";
+      garbage->bytes[0] = 0x8e;
       break;
     case 6:
       garbage->what = "type 15";

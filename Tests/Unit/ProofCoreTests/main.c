@@ -32,6 +32,9 @@ static const struct suite *const suites[] = {
 #if PFC_SEALS_COMMANDS
     &sealed_suite, &sealed_vectors_suite, &verifier_sealed_suite,
 #endif
+#if PFC_CHANNEL
+    &channel_suite, &channel_vectors_suite, &verifier_channel_suite,
+#endif
 #if PFC_GRANTS
     &grant_suite, &grant_vectors_suite, &verifier_grant_suite, &verifier_loan_suite, &verifier_grant_cut_suite,
 #endif

@@ -15,6 +15,7 @@ static void sizes_are_the_tables(void) {
                   (type == 3 && size == 288) || (type == 4 && size >= 58 && size <= 358) ||
                   (type == 5 && size == 43) || (type == 6 && size == 124) ||
                   (type == 7 && size == 72) || (type == 8 && size == 28) ||
+                  (PFC_CHANNEL && type == 9 && size >= 25 && size <= 241) ||
                   (PFC_SEALS_COMMANDS && type == 10 && size == 35) ||
                   (type == 11 && size == 24) || (type == 12 && size >= 48 && size <= 336 && size % 32 == 16) ||
                   (PFC_GRANTS && type == 13 && size == 96);

@@ -64,6 +64,7 @@ static void details_have_reasons_by_both_numbers(void) {
     const char *code;
   } cases[] = {{PFC_VERDICT_STALE, PFC_DETAIL_OTHER_CHALLENGE, "LOCK-18.2"},
                {PFC_VERDICT_STALE, PFC_DETAIL_SEAL_REPLACED, "LOCK-18.5"},
+               {PFC_VERDICT_STALE, PFC_DETAIL_NO_CHANNEL, "LOCK-18.6"},
                {PFC_VERDICT_NOT_PERMITTED, PFC_DETAIL_SEALED_DEMANDED, "LOCK-19.3"},
                {PFC_VERDICT_NOT_PERMITTED, PFC_DETAIL_GRANT_SPENT, "LOCK-19.4"},
                {PFC_VERDICT_NOT_PERMITTED, PFC_DETAIL_OWNER_CANNOT, "LOCK-19.5"},

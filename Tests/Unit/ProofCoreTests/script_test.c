@@ -101,6 +101,10 @@ static void judge_script(const struct block *block) {
     test_note("a script of verifier.txt not run: this build answers no sealed commands");
     return;
   }
+  if (!PFC_CHANNEL && has_line(block, "channels")) {
+    test_note("a script of verifier.txt not run: this build opens no channels");
+    return;
+  }
   if (!PFC_GRANTS && has_line(block, "grants")) {
     test_note("a script of verifier.txt not run: this build takes no grants");
     return;
@@ -121,6 +125,10 @@ static void judge_script(const struct block *block) {
     } else if (strcmp(name, "prepare") == 0) {
       give_random(value);
       CHECK_NUMBER(pfc_verifier_prepare(&stage.verifier), PFC_OK);
+#endif
+#if PFC_CHANNEL
+    } else if (strcmp(name, "channels") == 0) {
+      CHECK_NUMBER(pfc_verifier_keep_channels(&stage.verifier), PFC_OK);
 #endif
 #if PFC_GRANTS
     } else if (strcmp(name, "grants") == 0) {

@@ -362,7 +362,7 @@ static void upcoming_tokens_carry_the_ratchet(void) {
 static void unknown_policies_are_too_new(void) {
   uint8_t bytes[PFC_SLOT_BYTES], ephemeral[32] = {1};
   struct pfc_slot decoded;
-  unsigned sealed = PFC_SLOT_POLICY & PFC_POLICY_SEALED;
+  unsigned sealed = PFC_SLOT_POLICY & (PFC_POLICY_SEALED | PFC_POLICY_CHANNEL);
   begin(PFC_RATCHET_REPORT);
   for (unsigned policy = 0; policy < 256; policy++) {
     struct pfc_token token = owner.token;

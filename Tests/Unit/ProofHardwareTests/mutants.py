@@ -28,7 +28,7 @@ UNITS, PROCESS = "units", "process"
 MUTANTS = [
     # The link
     (UNITS, "ProofDevice/link.c", "if (!link->cccd[asks ? CHALLENGE : VERDICT]) return PFD_ATT_NOT_SUBSCRIBED;", ""),
-    (UNITS, "ProofDevice/link.c", "if (size > 0 && (value[0] & 0x0Fu) == pfd_gatt_message_type(handle)) {",
+    (UNITS, "ProofDevice/link.c", "if (size > 0 && takes_type(handle, value[0] & 0x0Fu)) {",
      "if (size > 0) {"),
     (UNITS, "ProofDevice/link.c", "if (size > link->mtu) {", "if (0) {"),
     (UNITS, "ProofDevice/link.c", "if (is_request(pdu[0]) && response_waits(link)) return PFD_LINK_CLOSE;", ""),
@@ -76,6 +76,12 @@ MUTANTS = [
     (UNITS, "ProofDevice/link.c",
      "  if (outcome.verdict == PFC_VERDICT_TOO_NEW) return PFD_ATT_READ_NOT_PERMITTED;\n", ""),
     (UNITS, "ProofDevice/link.c", "take_challenge(link, PFC_ASK_SEALED)", "take_challenge(link, PFC_ASK_CHALLENGE)"),
+    (UNITS, "ProofDevice/link.c", "handle == PFD_HANDLE_COMMAND && type == PFC_MESSAGE_SEALED_UP) return 1;",
+     "type == PFC_MESSAGE_SEALED_UP) return 1;"),
+    (UNITS, "ProofDevice/unit.c", "    carry_log(unit, link, outcome);\n",
+     "    carry_log(unit, link, outcome);\n    memset(&link->session.channel, 0, sizeof link->session.channel);\n"),
+    (UNITS, "ProofDevice/unit.c", "{ return pfc_verifier_keep_channels(&unit->verifier); }",
+     "{ return unit->verifier.ready ? PFC_OK : PFC_E_ARGUMENT; }"),
     # Several centrals
     (UNITS, "ProofDevice/unit.c", "  if (outcome->execute == PFC_EXECUTE) {\n    note_proof(unit, link, outcome);",
      "  if (type == PFC_MESSAGE_COMMAND && outcome->instance_id) note_proof(unit, link, outcome);\n"

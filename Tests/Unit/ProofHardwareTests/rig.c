@@ -105,14 +105,17 @@ unsigned rig_connect(struct rig *rig, uint16_t mtu) {
 
 uint8_t rig_send(struct rig *rig, unsigned link, uint16_t handle, const uint8_t *message, size_t size,
                  struct pfc_reassembler *answer) {
+  return rig_send_type(rig, link, handle, pfd_gatt_message_type(handle), message, size, answer);
+}
+
+uint8_t rig_send_type(struct rig *rig, unsigned link, uint16_t handle, uint8_t sent, const uint8_t *message,
+                      size_t size, struct pfc_reassembler *answer) {
   struct pfc_fragmenter fragmenter;
   uint8_t packet[PFC_PACKET_MAX], pdu[PFD_MTU_MAX];
   size_t count;
   uint8_t type = 0;
   uint16_t told = handle == PFD_HANDLE_CHALLENGE ? PFD_HANDLE_CHALLENGE : PFD_HANDLE_VERDICT;
-  if (!CHECK_NUMBER(pfc_fragment_init(&fragmenter, pfd_gatt_message_type(handle), message, size,
-                                      rig->unit.links[link].mtu - 3u),
-                    PFC_OK)) {
+  if (!CHECK_NUMBER(pfc_fragment_init(&fragmenter, sent, message, size, rig->unit.links[link].mtu - 3u), PFC_OK)) {
     return 0;
   }
   while ((count = pfc_fragment_next(&fragmenter, packet)) != 0) {

@@ -65,6 +65,9 @@ unsigned rig_connect(struct rig *rig, uint16_t mtu);
 /// Sends a message by Write Commands and puts the answer together. Its type, 0 if there is none.
 uint8_t rig_send(struct rig *rig, unsigned link, uint16_t handle, const uint8_t *message, size_t size,
                  struct pfc_reassembler *answer);
+/// The same with a message of any type.
+uint8_t rig_send_type(struct rig *rig, unsigned link, uint16_t handle, uint8_t sent, const uint8_t *message,
+                      size_t size, struct pfc_reassembler *answer);
 /// The same, and the verdict; 0 if the answer is none.
 uint8_t rig_verdict(struct rig *rig, unsigned link, uint16_t handle, const uint8_t *message, size_t size);
 

@@ -15,18 +15,23 @@ static struct pfc_sealed_sent sent;
 static uint8_t lock_key[PFC_PUBLIC_KEY_BYTES];
 static uint8_t pdu[PFD_MTU_MAX];
 
-/// Hardware that seals, if `seals`, with a link on which the owner's token was presented.
-static unsigned begin(uint16_t mtu, bool seals) {
+static unsigned begin_with(uint16_t mtu, bool seals, bool keeps_log) {
+  static const uint8_t log_key[PFC_LOG_KEY_BYTES] = {9};
   unsigned link;
   rig_make(&rig, 61, true);
+  if (keeps_log) rig.nor.log_pages = NOR_LOG_PAGES;
   owner_make(&owner, &rig, 5, 1, 100);
   CHECK_NUMBER(rig_provision(&rig, 0, 1), PFC_OK);
+  if (keeps_log) CHECK_NUMBER(pfd_unit_provision_log(&rig.port, &rig.hardware, 0, log_key), PFC_OK);
   CHECK_NUMBER(rig_start(&rig), PFC_OK);
   if (seals) CHECK_NUMBER(pfd_unit_seal(&rig.unit), PFC_OK);
   link = rig_connect(&rig, mtu);
   CHECK_NUMBER(owner_present(&owner, &rig, link), PFC_VERDICT_HELD);
   return link;
 }
+
+/// Hardware that seals, if `seals`, with a link on which the owner's token was presented.
+static unsigned begin(uint16_t mtu, bool seals) { return begin_with(mtu, seals, false); }
 
 /// Reads the challenge with a key, in as many pieces as it takes. 0, or the error that the link answers.
 static uint8_t ask(unsigned link) {
@@ -205,6 +210,100 @@ static void no_replay_is_done(void) {
   CHECK_NUMBER(rig.unit.device.done, 1);
 }
 
+/// Opens a channel on the link by a sealed command. The counter of its next command, 0 if there is none.
+static uint64_t open_channel(unsigned link) {
+  struct pfc_reassembler answer;
+  struct pfc_answer told;
+  uint64_t next = 0;
+  CHECK_NUMBER(pfd_unit_keep_channels(&rig.unit), PFC_OK);
+  rig.unit.verifier.ledger.slots[0].policy = PFC_POLICY_CHANNEL;
+  if (!CHECK_NUMBER(ask(link), 0)) return 0;
+  seal(PFD_CLASS_UNLOCK, "open");
+  CHECK_NUMBER(rig_send(&rig, link, PFD_HANDLE_COMMAND, owner.message, owner.size, &answer), PFC_MESSAGE_SEALED_DOWN);
+  CHECK_NUMBER(pfc_sealed_down_open(&told, &next, answer.bytes, answer.size, owner.challenge.counter, sent.down),
+               PFC_OK);
+  CHECK_NUMBER(told.verdict, PFC_VERDICT_ACCEPTED);
+  return next;
+}
+
+/// Makes the channel's next command.
+static void seal_next(uint64_t next) {
+  uint8_t chain[PFC_CHANNEL_KEY_BYTES];
+  memcpy(chain, sent.chain, sizeof chain);
+  CHECK_NUMBER(pfc_channel_up_create(owner.message, sizeof owner.message, &owner.size, &sent, chain, next,
+                                     PFD_CLASS_UNLOCK, (const uint8_t *)"open", 4), PFC_OK);
+}
+
+/// Sends it. The verdict, and the counter of the command after it.
+static uint8_t send_next(unsigned link, uint64_t *next) {
+  struct pfc_reassembler answer;
+  struct pfc_answer told = {0};
+  uint8_t type = rig_send_type(&rig, link, PFD_HANDLE_COMMAND, PFC_MESSAGE_SEALED_UP, owner.message, owner.size,
+                               &answer);
+  if (type == PFC_MESSAGE_SEALED_DOWN) {
+    CHECK_NUMBER(pfc_sealed_down_open(&told, next, answer.bytes, answer.size, *next, sent.down), PFC_OK);
+  } else if (CHECK_NUMBER(type, PFC_MESSAGE_VERDICT)) {
+    CHECK_NUMBER(pfc_answer_decode(&told, answer.bytes, answer.size), PFC_OK);
+  }
+  return told.verdict;
+}
+
+/// Further commands come where COMMAND does, at every MTU; other characteristics do not take them.
+static void a_channel_goes_on(void) {
+  static const uint16_t mtus[] = {23, 60, 185, 517};
+  for (unsigned i = 0; i < sizeof mtus / sizeof mtus[0]; i++) {
+    unsigned link = begin(mtus[i], true);
+    struct pfc_reassembler answer;
+    struct pfc_capabilities capabilities;
+    uint64_t next;
+    test_case("MTU %u", mtus[i]);
+    pfc_verifier_capabilities(&rig.unit.verifier, &capabilities);
+    CHECK((capabilities.features & PFC_FEATURE_CHANNEL) == 0);
+    REQUIRE(CHECK((next = open_channel(link)) != 0));
+    pfc_verifier_capabilities(&rig.unit.verifier, &capabilities);
+    CHECK((capabilities.features & PFC_FEATURE_CHANNEL) != 0);
+    for (unsigned round = 2; round <= 4; round++) {
+      seal_next(next);
+      // The recall's characteristic does not take it, and the channel stands.
+      CHECK_NUMBER(rig_send_type(&rig, link, PFD_HANDLE_RECALL, PFC_MESSAGE_SEALED_UP, owner.message, owner.size,
+                                 &answer), 0);
+      CHECK_NUMBER(send_next(link, &next), PFC_VERDICT_ACCEPTED);
+      CHECK_NUMBER(rig.unit.device.done, round);
+    }
+  }
+}
+
+static uint8_t ask_for_log(unsigned link) {
+  static const uint8_t nonce[PFC_NONCE_BYTES] = {1};
+  uint8_t message[PFC_LOG_ASK_BYTES];
+  struct pfc_reassembler answer;
+  pfc_log_ask_encode(message, 0, nonce);
+  return rig_send(&rig, link, PFD_HANDLE_LOG, message, sizeof message, &answer);
+}
+
+/// Hardware that keeps a log answers a LOG-ASK beside the channel, and refuses one too many beside it, too.
+static void a_log_ask_leaves_the_channel(void) {
+  unsigned link = begin_with(185, true, true);
+  uint64_t next;
+  REQUIRE(CHECK((next = open_channel(link)) != 0));
+  for (unsigned i = 0; i < PFD_LOGS_MAX; i++) CHECK_NUMBER(ask_for_log(link), PFC_MESSAGE_LOG);
+  seal_next(next);
+  CHECK_NUMBER(send_next(link, &next), PFC_VERDICT_ACCEPTED);
+  test_case("a LOG-ASK too many");
+  for (unsigned i = 0; i < PFD_LOGS_MAX; i++) CHECK_NUMBER(ask_for_log(link), PFC_MESSAGE_LOG);
+  CHECK_NUMBER(ask_for_log(link), PFC_MESSAGE_VERDICT);
+  seal_next(next);
+  CHECK_NUMBER(send_next(link, &next), PFC_VERDICT_ACCEPTED);
+  CHECK_NUMBER(rig.unit.device.done, 3);
+  test_case("hardware without a log");
+  link = begin(185, true);
+  REQUIRE(CHECK((next = open_channel(link)) != 0));
+  CHECK_NUMBER(ask_for_log(link), PFC_MESSAGE_VERDICT);
+  seal_next(next);
+  CHECK_NUMBER(send_next(link, &next), PFC_VERDICT_STALE);
+  CHECK_NUMBER(rig.unit.device.done, 1);
+}
+
 static const struct test tests[] = {
     TEST("a sealed command is done at every MTU", a_sealed_command_is_done_at_every_mtu),
     TEST("refusals are sealed and logged", refusals_are_sealed_and_logged),
@@ -213,6 +312,8 @@ static const struct test tests[] = {
     TEST("a challenge without a key takes no sealed command", a_challenge_without_a_key_takes_no_sealed_command),
     TEST("no changed byte is done", no_changed_byte_is_done),
     TEST("no replay is done", no_replay_is_done),
+    TEST("a channel goes on where commands are written, at every MTU", a_channel_goes_on),
+    TEST("a LOG-ASK to hardware with a log leaves the channel", a_log_ask_leaves_the_channel),
 };
 
 const struct suite unit_sealed_suite = SUITE("unit-sealed", tests);

@@ -24,12 +24,13 @@ struct Stage {
   init(
     _ bench: Bench, uses: Uses = .limited(1000), generation: UInt32 = 1,
     ratchet: RatchetPolicy? = nil, demandsSealing: Bool = false,
-    clock: StillClock = StillClock(),
+    permitsChannel: Bool = false, clock: StillClock = StillClock(),
     decide: @escaping @Sendable (Int) -> BenchTransport.Fate = { _ in .carry }
   ) throws {
     self.bench = bench
     token = try bench.token(
-      uses: uses, generation: generation, ratchet: ratchet, demandsSealing: demandsSealing)
+      uses: uses, generation: generation, ratchet: ratchet, demandsSealing: demandsSealing,
+      permitsChannel: permitsChannel)
     pair = try bench.pair(token)
     transport = BenchTransport(bench, decide: decide)
     self.clock = clock

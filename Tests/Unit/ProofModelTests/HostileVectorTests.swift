@@ -190,6 +190,7 @@ struct ScriptTests {
         first = VerifierSession()
         second = VerifierSession()
         link = 1
+      case "channels": verifier.keepChannels()
       case "grants": try verifier.takeDelegations()
       case "prepare":
         platform.script(random: hex(line.value))

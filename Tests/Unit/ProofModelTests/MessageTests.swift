@@ -9,7 +9,8 @@ struct MessageTests {
   func lengths(type: MessageType) throws {
     let allowed: [MessageType: any Sequence<Int>] = [
       .ask: 1...1, .challenge: [40, 72], .token: 288...288, .command: 58...358, .verdict: 43...43,
-      .order: 124...124, .recall: 72...72, .status: 28...28, .sealedAnswer: 35...35,
+      .order: 124...124, .recall: 72...72, .status: 28...28, .channelCommand: 25...241,
+      .sealedAnswer: 35...35,
       .logAsk: 24...24,
       .log: stride(from: 48, through: 336, by: 32), .grant: 96...96,
     ]

@@ -230,10 +230,12 @@ import Testing
 
   @Test func `features are known words, each once`() throws {
     let bench = try Bench()
-    let words = ["token-2", "ratchet", "sealed", "log", "grants", "factory-secret", "upcoming"]
+    let words = [
+      "token-2", "ratchet", "sealed", "log", "grants", "factory-secret", "upcoming", "channels",
+    ]
     #expect(HardwareFeatures.known.words == words)
     #expect(HardwareFeatures(words: HardwareFeatures.known.words) == .known)
-    #expect(HardwareFeatures.known.rawValue == 0x7F)
+    #expect(HardwareFeatures.known.rawValue == 0xFF)
     for words: [JSONValue] in [["x"], ["token-2", "token-2"], [""], ["factory-secret"]] {
       #expect(throws: ServiceError.self) {
         _ = try bench.management.perform(

@@ -98,7 +98,7 @@ def _bad_packets() -> Iterator[tuple[str, bytes, str]]:
     yield "515 bytes", first(Type.COMMAND, 346, bytes(511)), "Extended"
     yield "515 bytes, later", later(Type.CHALLENGE, 1, bytes(513)), "Extended"
     yield "600 bytes, later", later(Type.CHALLENGE, 1, bytes(598)), "Extended"
-    for type in (0, 9, 15):
+    for type in (0, 14, 15):
         yield f"type {type}", first(type, 1, ASK[4:], last=True), "UnknownType"
         yield f"type {type}, later", later(type, 1, PARTS[1][2:]), "UnknownType"
     for bit in (0x10, 0x20, 0x30):

@@ -178,7 +178,7 @@ def _signature() -> Iterator[Block]:
 
 
 def _reserved() -> Iterator[Block]:
-    for policy in (3, *(1 << bit for bit in (2, 4, 6, 7)), 0x23, 0x81, 0xFF):
+    for policy in (3, *(1 << bit for bit in (4, 6, 7)), 0x23, 0x81, 0xFF):
         token = sealed(replace(BODY, policy=policy))
         yield offer(f"policy {policy:#04x}", token, "too-new", "Reserved", lock=AT_SAFE)
     for comment, fields in (

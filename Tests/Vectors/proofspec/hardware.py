@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from . import ratchet as ratchets
 from .basics import FOREVER, Refused, same
 from .curves import hardware_public
+from .hardware_channel import Channel, ChannelRules
 from .hardware_grants import GrantRules
 from .hardware_sealed import LockKey, Opened, SealedRules
 from .message import (
@@ -29,7 +30,7 @@ from .message import (
 from .order import FLOOR, REVOKE, Order, check_address, open_order
 from .proof import Occasion, has_ratchet, is_integrity, is_sealed, proof, recall_tag, receipt
 from .stored import FREE, HELD, NO_SECRETS, NONCE_BYTES, REVOKED, Global, Loan, Slot
-from .token import RATCHET_BITS, SEALED, UPCOMING, Body, check_header, open_token, token_digest
+from .token import CHANNEL, RATCHET_BITS, SEALED, UPCOMING, Body, check_header, open_token, token_digest
 
 OPENINGS_MAX, REFUSALS_MAX = 4, 16
 EPOCH_STEP = 400 * 86_400  # seconds by which one signature moves the time
@@ -82,6 +83,7 @@ class Link:
     refusals: int = 0
     candidate: Slot | None = None  # an upcoming token that has not proved its generation
     candidate_of: bytes = b""  # its instance
+    channel: Channel | None = None
 
 
 @dataclass
@@ -97,13 +99,14 @@ def uses_left(slot: Slot) -> int:
     return UNLIMITED if slot.uses == FOREVER else min(slot.uses, UNLIMITED - 1)
 
 
-class Hardware(SealedRules, GrantRules):
+class Hardware(SealedRules, ChannelRules, GrantRules):
     """One piece of hardware; `use` says over which of its links the next message comes."""
 
     def __init__(
         self, settings: Settings, random: Callable[[], bytes], clock: Callable[[], int]
     ) -> None:
         self.settings, self.random, self.clock = settings, random, clock
+        self.has_clock = True  # the vectors' hardware
         self.public = hardware_public(settings.secret)
         slots = range(settings.slots)
         self.flash = Store(slots=[Slot() for _ in slots], loans=[Loan.empty(settings.slots) for _ in slots])
@@ -123,7 +126,7 @@ class Hardware(SealedRules, GrantRules):
             if slot.state != FREE and slot.uses == FOREVER and not slot.ratchet_policy:
                 slot.last_verdict, slot.last_counter = 0, self.next_counter
         self.links: dict[int, Link] = {}
-        self.seals, self.lock_key, self.grants = False, None, False
+        self.seals, self.lock_key, self.grants, self.channels = False, None, False, False
         self.use(1)
 
     def use(self, number: int) -> None:
@@ -135,6 +138,9 @@ class Hardware(SealedRules, GrantRules):
 
     def receive(self, type: int, message: bytes) -> tuple[int, bytes]:
         """The one answer to a message."""
+        if type == Type.SEALED_UP:
+            return self._sealed_up(message)
+        self.link.channel = None
         if type == Type.ASK and len(message) == 1:
             if message[0] == ASK_CHALLENGE:
                 return self._challenge()
@@ -166,13 +172,17 @@ class Hardware(SealedRules, GrantRules):
         fresh, self.link.live = self.random(), None
         if not any(fresh) or fresh == self.before:
             return Type.VERDICT, Answer(Verdict.FAULT, NOT_DRAWN).encoded()
+        counter = self._take_counter()
+        self.before = fresh
+        self.link.live = Challenge(counter, fresh, self.clock())
+        return Type.CHALLENGE, encode_challenge(counter, fresh)
+
+    def _take_counter(self) -> int:
         if self.next_counter == self.store.globals.next_counter:
             self.store.globals.next_counter += COUNTER_BLOCK
             self._keep_globals()
         counter, self.next_counter = self.next_counter, self.next_counter + 1
-        self.before = fresh
-        self.link.live = Challenge(counter, fresh, self.clock())
-        return Type.CHALLENGE, encode_challenge(counter, fresh)
+        return counter
 
     # TOKEN
 
@@ -277,7 +287,7 @@ class Hardware(SealedRules, GrantRules):
         slot.generation = body.generation
         slot.not_after, slot.issued = body.not_after, body.issued
         slot.token_digest, slot.secrets = digest, body.secrets
-        slot.policy, slot.copies = body.policy & (RATCHET_BITS | SEALED), 0
+        slot.policy, slot.copies = body.policy & (RATCHET_BITS | CHANNEL | SEALED), 0
         slot.ratchet = ratchets.begin(body.secrets, digest) if slot.ratchet_policy else bytes(16)
 
     def _held(self, slot: Slot) -> Answer:
@@ -509,6 +519,10 @@ class Hardware(SealedRules, GrantRules):
         return replace(emptied, ratchet=bytes(16), policy=0, copies=0)
 
     # Shared
+
+    @staticmethod
+    def _uses_left(slot: Slot) -> int:
+        return uses_left(slot)
 
     def _epoch(self) -> int:
         """It is at least this late: the epoch as signed, and what the clock has counted since."""

@@ -31,6 +31,8 @@ class Opened:
 
     step: bytes
     down: bytes
+    chain: bytes
+    slot: int
 
 
 class SealedRules:
@@ -71,15 +73,16 @@ class SealedRules:
             kind, told, counter, app_key = sealed.parse(message)
         except Refused:
             return Type.VERDICT, Answer(Verdict.MALFORMED).encoded()
-        answer, down = self._meet_sealed(message, kind, told, counter, app_key)
-        if down is None:
+        answer, opened = self._meet_sealed(message, kind, told, counter, app_key)
+        if opened is None:
             return Type.VERDICT, answer.encoded()
-        return DOWN, sealed.encode_down(down, counter, answer.verdict, answer.detail)
+        after = self._open_channel(opened.slot, kind, counter, answer.verdict, opened.chain)
+        return DOWN, sealed.encode_down(opened.down, counter, answer.verdict, answer.detail, after)
 
     def _meet_sealed(
         self, message: bytes, kind: int, told: bytes, counter: int, app_key: bytes
-    ) -> tuple[Answer, bytes | None]:
-        """The answer, and the key that hides it; None for a VERDICT."""
+    ) -> tuple[Answer, Opened | None]:
+        """The answer, and what was opened, with the key that hides it; None for a VERDICT."""
 
         def stale(detail: int) -> tuple[Answer, None]:
             return Answer(Verdict.STALE, detail, counter), None
@@ -131,11 +134,12 @@ class SealedRules:
             inside.ratchet_tag,
             inside.known,
         )
-        opened = Opened(sealed.step(of, shared, message), sealed.down_key(of, shared, message))
+        keys = (make(of, shared, message) for make in (sealed.step, sealed.down_key, sealed.chain))
+        opened = Opened(*keys, i)
         candidate = judged if judged is not self.store.slots[i] else None
         if candidate is not None:
             self._share(candidate, self.store.slots[i])
-        return self._judged(i, candidate, command, nonce, opened), opened.down
+        return self._judged(i, candidate, command, nonce, opened), opened
 
     def _hinted(self, facts, kind: int, told: bytes, app_key: bytes):
         """The slot's number, and the slot or the link's candidate that has this hint; the candidate first."""

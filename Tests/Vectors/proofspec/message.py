@@ -25,6 +25,8 @@ class Type(IntEnum):
     ORDER = 6
     RECALL = 7
     STATUS = 8
+    SEALED_UP = 9
+    SEALED_DOWN = 10
     LOG_ASK = 11
     LOG = 12
     GRANT = 13
@@ -70,6 +72,8 @@ LENGTHS = {
     Type.ORDER: (124, 124),
     Type.RECALL: (72, 72),
     Type.STATUS: (28, 28),
+    Type.SEALED_UP: (25, 241),
+    Type.SEALED_DOWN: (35, 35),
     Type.LOG_ASK: (24, 24),
     Type.LOG: (48, 336),
     Type.GRANT: (96, 96),

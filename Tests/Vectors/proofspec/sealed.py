@@ -144,12 +144,17 @@ def open_command(facts: Facts, lock_secret: bytes, message: bytes) -> Inside:
     return Inside(cls, integrity, tag, known, plain.take(32), plain.rest)
 
 
+def chain(facts: Facts, shared: bytes, message: bytes) -> bytes:
+    """The first key of the channel that this command may open: section 20."""
+    return _key("pfc2.chan-key...", facts, shared, transcript(facts, message))
+
+
 def encode_down(key: bytes, counter: int, verdict: int, detail: int, following: int = 0) -> bytes:
     return u64(counter) + curves.box(key, u8(verdict) + u16(detail) + u64(following))
 
 
 def open_down(key: bytes, counter: int, message: bytes) -> tuple[Answer, int]:
-    """The answer, and the counter of a next command, which is 0 in this version."""
+    """The answer, and the counter of a channel's next command, or 0."""
     if len(message) != DOWN_BYTES:
         raise Refused("malformed")
     try:

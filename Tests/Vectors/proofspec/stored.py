@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .basics import Reader, Refused, kdf, mac, same, u8, u16, u32, u64
 from .keys import Secrets
-from .token import POLICIES, RATCHET_BITS, SEALED
+from .token import CHANNEL, POLICIES, RATCHET_BITS, SEALED
 
 MAGIC = b"PS"
 VERSION = 2
@@ -127,7 +127,7 @@ def decode_slot(payload: bytes) -> Slot:
     ids = [r.take(n) for n in (16, 16, NONCE_BYTES)]
     secrets = Secrets(r.take(16), r.take(32), r.take(16), r.take(32))
     ratchet, policy, copies, delegable = r.take(16), r.uint(1), r.uint(1), r.uint(2)
-    step = policy & ~SEALED
+    step = policy & ~(SEALED | CHANNEL)
     if step not in POLICIES or (step == 0 and (any(ratchet) or copies)):
         raise Refused("too-new")
     return Slot(*numbers, *ids, secrets, delegable, ratchet, policy, copies)

@@ -24,7 +24,7 @@ VERSION, VERSION_2 = 1, 2
 SUITE, SUITE_FACTORY = 1, 2
 UPCOMING, RATCHET_BITS = 0x20, 0x03
 POLICIES = (0, 1, 2)  # of the ratchet
-SEALED = 0x08  # section 18
+CHANNEL, SEALED = 0x04, 0x08  # sections 20 and 18
 HEADER_BYTES, BODY_BYTES, TOKEN_BYTES = 8, 168, 288
 
 
@@ -77,7 +77,7 @@ class Body:
 
     def is_known(self) -> bool:
         """Whether every bit that is set has a meaning in this version of the page."""
-        unknown = self.policy & ~(UPCOMING | SEALED) not in POLICIES or self.zero or any(self.extension)
+        unknown = self.policy & ~(UPCOMING | CHANNEL | SEALED) not in POLICIES or self.zero or any(self.extension)
         return self.version == VERSION or not unknown
 
     def in_range(self) -> bool:

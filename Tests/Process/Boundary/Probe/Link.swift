@@ -27,6 +27,7 @@ func probeFactorySecret(_ baseline: BaselineProbe) throws {
   try expect(secret.customMirror.children.count == 1)
   let features: HardwareFeatures = [
     .tokenVersionTwo, .ratchet, .sealedCommands, .log, .grants, .factorySecret, .upcoming,
+    .channels,
   ]
   try expect(later.base == later.generation && !later.isUpcoming)
   try expect(features == .known && HardwareFeatures(rawValue: features.rawValue) == features)

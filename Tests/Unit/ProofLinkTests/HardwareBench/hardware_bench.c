@@ -14,7 +14,7 @@ static struct pfd_port port;
 static struct pfd_unit unit;
 static int link = -1;
 static uint32_t done;
-static int seals;
+static int seals, channels;
 
 static struct {
   uint8_t bytes[HARDWARE_BENCH_PDU_MAX];
@@ -72,7 +72,7 @@ int hardware_bench_make(uint8_t id, uint8_t secret, const uint8_t issuer[32], ui
   memcpy(hardware.issuers[0].public_key, issuer, 32);
   dice = seed;
   done = 0;
-  seals = 0;
+  seals = channels = 0;
   port = (struct pfd_port){.random = draw,
                            .flash = {.page_bytes = PAGE_BYTES,
                                      .read = flash_read,
@@ -88,7 +88,13 @@ int hardware_bench_restart(void) {
   link = -1;
   queued = 0;
   if (pfd_unit_start(&unit, &port) != PFC_OK) return -1;
+  if (channels && pfd_unit_keep_channels(&unit) != PFC_OK) return -1;
   return seals ? pfd_unit_seal(&unit) : 0;
+}
+
+int hardware_bench_keep_channels(void) {
+  channels = 1;
+  return pfd_unit_keep_channels(&unit);
 }
 
 int hardware_bench_seal(void) {

@@ -21,6 +21,7 @@ from checks import Checks  # noqa: E402
 from mutation import Broken, Mutant, play  # noqa: E402
 
 from accident_mutants import ACCIDENT_MUTANTS  # noqa: E402
+from channel_mutants import CHANNEL_MUTANTS  # noqa: E402
 from copy_mutants import COPY_MUTANTS  # noqa: E402
 from gate_mutants import RULE_MUTANTS  # noqa: E402
 from salt_mutants import SALT_MUTANTS  # noqa: E402
@@ -180,6 +181,8 @@ MUTANTS = [
     (f"salt: {name}", *rest) for name, *rest in SALT_MUTANTS
 ] + [
     (f"sealed: {name}", *rest) for name, *rest in SEALED_MUTANTS
+] + [
+    (f"channel: {name}", *rest) for name, *rest in CHANNEL_MUTANTS
 ] + [
     (f"suite: {name}", *rest) for name, *rest in SUITE_MUTANTS
 ] + [

@@ -17,6 +17,8 @@ int hardware_bench_make(uint8_t id, uint8_t secret, const uint8_t issuer[32], ui
 int hardware_bench_restart(void);
 /// From now on it answers sealed commands.
 int hardware_bench_seal(void);
+/// From now on it opens channels, too.
+int hardware_bench_keep_channels(void);
 /// From now on it takes grants. It starts again.
 int hardware_bench_lend(void);
 void hardware_bench_connect(void);
