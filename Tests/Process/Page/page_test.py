@@ -374,7 +374,7 @@ class InChromium(InBrowser, unittest.TestCase):
         box = driver.find_element("name", "reading")
         box.send_keys(str(reading))
         driver.find_element("css selector", "button[type=submit]").click()
-        # Chromium without script returns from the click before the next page is there, and while it replaces the page its
+        # Chromium without script returns from the click before the next page is there. While it replaces the page, its
         # driver has several errors for an element that goes; only the last one is called stale.
         WebDriverWait(driver, PATIENCE, ignored_exceptions=[WebDriverException]).until(staleness_of(box))
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which tests come to which mutants of the one build of Swift. A mutant meets those tests alone that come to it: no other
-one can notice it. Unit tests come first, and of them those that come to the fewest mutants."""
+"""Which tests come to which mutants of the one build of Swift. A mutant meets those tests alone that come to it: no
+other one can notice it. Unit tests come first, and of them those that come to the fewest mutants."""
 
 import json
 import re
@@ -34,7 +34,7 @@ def is_units(stage):
 
 
 class Touching:
-    """{suite or stage: [seconds, the numbers of the mutants that it comes to]}, of one build, kept beside the results."""
+    """{suite or stage: [seconds, the numbers of the mutants that it comes to]}, of one build, kept beside results."""
 
     def __init__(self, path):
         self.path = path
