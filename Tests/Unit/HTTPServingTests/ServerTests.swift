@@ -264,6 +264,15 @@ struct ListenTests {
     #expect(second.port == port)
   }
 
+  @Test("Limits are those of the pages where a program sets none")
+  func limitsOfThePages() {
+    let limits = HTTPLimits()
+    #expect(limits.threads == 8 && limits.connections == 1024 && limits.connectionsPerAddress == 64)
+    #expect(limits.headByteCount == 32_768 && limits.bodyByteCount == 1_048_576)
+    #expect(limits.bodiesByteCount == 67_108_864)
+    #expect(limits.requestTime == .seconds(10) && limits.idleTime == .seconds(60))
+  }
+
   @Test("Limits out of range are named")
   func limits() {
     func error(_ change: (inout HTTPLimits) -> Void) -> HTTPServerError? {

@@ -300,6 +300,11 @@ import Testing
     let revoked = try world.objects(try world.configuration()["rev"])
     #expect(revoked.count == 1 && revoked[0].integer("gen") == 3)
     #expect(revoked[0].text("ins") == Base64.encode(device.bytes, .url))
+    // Once more: the later one takes the place of the one before.
+    _ = try world.admit(world.bench.app)
+    try management.revoke(device, at: GateBench.name)
+    let again = try world.objects(try world.configuration()["rev"])
+    #expect(again.map { $0.integer("gen") } == [4])
     world.bench.clock.advance(by: 86_461)
     #expect(try world.objects(try world.configuration()["rev"]).isEmpty)
   }

@@ -292,6 +292,8 @@ import Testing
       (0..<256).map { index in
         let sealed = bench.account.vault.seal(secret([UInt8](1...64)), for: "key/k\(index)")
         let key = KeySetKey("k\(index)", .hs256, added: 0, sealedKey: sealed)
+        // Its name is the record's key.
+        #expect(key.fields["kid"] == nil && key.shown["kid"] != nil)
         return .insert(.key, key.id, key.bytes)
       })
     #expect(throws: ServiceError.self) { try bench.management.addKey(.hs256) }
