@@ -198,7 +198,7 @@ struct UpcomingStoreTests {
       MeasurementStore.fileName: try Sample.pair(1).bytes, "measurement.up1": [1, 2, 3],
     ])
     #expect(try MeasurementStore(damaged).upcoming().isEmpty)
-    // Neither does the present pair once more.
+    // The present pair once more is none, either.
     let again = ModelFolder(holding: [
       MeasurementStore.fileName: try Sample.pair(1).bytes,
       "measurement.up1": try Sample.pair(1).bytes,

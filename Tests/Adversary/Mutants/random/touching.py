@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which tests come to which mutants of the one build of Swift. A mutant meets those tests alone that come to it: no
-other one can notice it. Unit tests come first, and of them those that come to the fewest mutants."""
+"""Notes which tests come to which mutants of the one build of Swift. A mutant meets those tests alone that come to it:
+no other one can notice it. Unit tests come first, and of them those that come to the fewest mutants."""
 
 import json
 import re
