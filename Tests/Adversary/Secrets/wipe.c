@@ -28,6 +28,7 @@ static struct vault *vault;
 static uint8_t *stack;
 static ucontext_t here, there;
 static const struct wipe_case *current;
+int is_without_wiping;
 
 static struct leftover {
   char name[64], needle[64];
@@ -98,19 +99,20 @@ static size_t deepest(void) {
   return STACK_BYTES - untouched;
 }
 
-static int run_case(int without_wiping) {
+static int run_case(void) {
   // A case starts from nothing; remains of the case before in the vault are no secret.
   memset(vault, 0, sizeof *vault);
   needle_clear();
   current->prepare(vault);
   run_on_painted_stack();
   size_t used = deepest();
-  size_t left = search("the stack", stack, STACK_BYTES, !without_wiping) +
-                search("static memory", (const uint8_t *)__data_start, (size_t)(_end - __data_start), !without_wiping) +
+  size_t left = search("the stack", stack, STACK_BYTES, !is_without_wiping) +
+                search("static memory", (const uint8_t *)__data_start, (size_t)(_end - __data_start),
+                       !is_without_wiping) +
                 search("what it was to wipe", (const uint8_t *)vault + current->gone_offset, current->gone_size,
-                       !without_wiping);
-  int ok = without_wiping ? left > 0 || !current->own : left == 0;
-  if (!ok && without_wiping) printf("    not caught without wiping\n");
+                       !is_without_wiping);
+  int ok = is_without_wiping ? left > 0 || !current->own : left == 0;
+  if (!ok && is_without_wiping) printf("    not caught without wiping\n");
   printf("  %s  %s (%zu bytes of stack)\n", ok ? "ok    " : "FAILED", current->name, used);
   return ok;
 }
@@ -144,7 +146,7 @@ int main(int argc, char **argv) {
                                                    wipe_sodium_cases, wipe_gate_cases,    wipe_logbook_cases,
                                                    wipe_sealed_cases, wipe_channel_cases, wipe_grant_cases,
                                                    wipe_device_cases};
-  int without_wiping = argc == 2 && strcmp(argv[1], "--without-wiping") == 0;
+  is_without_wiping = argc == 2 && strcmp(argv[1], "--without-wiping") == 0;
   unsigned passed = 0, failed = 0;
   if (getenv("SODIUM_INIT") != NULL && sodium_init() < 0) return 2;
   if (getenv("HASH_PATH") != NULL && pfc_hash_use((enum pfc_hash_path)atoi(getenv("HASH_PATH"))) != PFC_OK) {
@@ -156,7 +158,7 @@ int main(int argc, char **argv) {
   read_leftovers(getenv("LEFTOVERS"));
   for (size_t group = 0; group < sizeof groups / sizeof groups[0]; group++) {
     for (current = groups[group]; current->name != NULL; current++) {
-      if (run_case(without_wiping)) {
+      if (run_case()) {
         passed++;
       } else {
         failed++;

@@ -93,6 +93,9 @@ struct wipe_case {
 /// For a case's last two fields.
 #define GONE(field) offsetof(struct vault, field), sizeof(((struct vault *)0)->field)
 
+/// Whether the core was linked without its wiping.
+extern int is_without_wiping;
+
 /// Hardware, and a token of its owner's, sealed.
 void wipe_prepare_token(struct vault *vault);
 /// Gives the hardware a factory secret.
