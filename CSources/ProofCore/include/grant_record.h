@@ -35,12 +35,14 @@ struct pfc_grant_row {
 
 #if PFC_GRANTS
 
+/// The loans of all slots, as the hardware keeps them.
 struct pfc_grants {
   uint8_t on;  ///< 1: this hardware takes grants
   struct pfc_record records[PFC_SLOTS];
   struct pfc_grant_row rows[PFC_SLOTS];
 };
 
+/// Writes a row in the form in which storage holds it.
 void pfc_grant_row_encode(uint8_t bytes[PFC_GRANT_RECORD_BYTES], const struct pfc_grant_row *row);
 /// PFC_E_DAMAGED for a slot that this build has not, PFC_E_TOO_NEW if a reserved byte is not zero. The row is then all
 /// zeros.
