@@ -8,18 +8,18 @@ import re
 import time
 
 from modules import FOLDER, STAGES, TREE
-from playing import judge, last_word, noticed, play, played_alone
+from playing import PATIENCE_FACTOR, judge, last_word, noticed, play, played_alone
 
 PROGRAM = ".build/debug/ProofKitPackageTests.xctest --disable-xctest --testing-library swift-testing"
-# Unit tests of a mutant hang if they take this many times as long as without it, and this many seconds.
-PATIENCE_FACTOR, PATIENCE_MIN = 6, 60
+# Seconds; unit tests of a mutant that take less do not hang.
+UNITS_MIN = 60
 # Suites played in one process: the nearest ones alone, then many.
 NEAREST, TOGETHER = 3, 40
 
 
 def suites():
     """Names of all suites, and of the tests that stand in none."""
-    _, output = play(f"{PROGRAM} --list-tests", TREE, PATIENCE_MIN)
+    _, output = play(f"{PROGRAM} --list-tests", TREE, UNITS_MIN)
     # Module.Suite/test() in the whole, Module.test() alone; a suite can hold others.
     return sorted({line.split("/")[0] for line in output.splitlines() if re.match(r"^\w+\.\S", line)})
 
@@ -65,7 +65,7 @@ class Touching:
     def of(self, number):
         """The suites that come to it, those with the fewest mutants first."""
         found = sorted((len(numbers), name) for name, (_, numbers) in self.found.items()
-                       if number in numbers and name[0] not in "!@" and name not in STAGES)
+                       if number in numbers and is_units(name))
         return [name for _, name in found]
 
     def units(self, number):
@@ -73,7 +73,7 @@ class Touching:
         names = self.of(number)
         for some in (names[:NEAREST], names[NEAREST:NEAREST + TOGETHER], names[NEAREST + TOGETHER:]):
             if some:
-                seconds = max(PATIENCE_MIN, PATIENCE_FACTOR * sum(self.found[name][0] for name in some))
+                seconds = max(UNITS_MIN, PATIENCE_FACTOR * sum(self.found[name][0] for name in some))
                 word = noticed(f"{PROGRAM} --filter {filter_of(some)}", TREE, seconds, {"MUTANT_CHOSEN": str(number)})
                 if word:
                     return word
