@@ -71,17 +71,22 @@ struct SealedProcessTests {
     await process.end()
   }
 
+  /// The hardware demands that this app seals its commands, and says so under its key.
+  private func expectDemand(of clear: HardwareConnection) async {
+    let error = await #expect(throws: LinkError.self) {
+      _ = try await clear.send(Self.open, within: Self.ample)
+    }
+    #expect(error?.code == "LOCK-19.3" && error?.isAuthenticated == true)
+    await clear.disconnect()
+  }
+
   @Test("the process refuses in the clear what is to be sealed")
   func demanded() async throws {
     let hardware = try await RealHardware(trusting: issuer)
     defer { hardware.scrap() }
     let process = try await powerOn(hardware, seals: true)
     let clear = try door(at: hardware, seals: false)
-    let error = await #expect(throws: LinkError.self) {
-      _ = try await clear.send(Self.open, within: Self.ample)
-    }
-    #expect(error?.code == "LOCK-19.3" && error?.isAuthenticated == true)
-    await clear.disconnect()
+    await expectDemand(of: clear)
     await process.end()
   }
 
@@ -154,11 +159,7 @@ struct SealedProcessTests {
       await door.disconnect()
     }
     let clear = try door(at: hardware, seals: false, permitsChannel: true, generation: 3)
-    let error = await #expect(throws: LinkError.self) {
-      _ = try await clear.send(Self.open, within: Self.ample)
-    }
-    #expect(error?.code == "LOCK-19.3" && error?.isAuthenticated == true)
-    await clear.disconnect()
+    await expectDemand(of: clear)
     await process.end()
   }
 
