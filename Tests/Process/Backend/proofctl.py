@@ -17,6 +17,7 @@ import subprocess
 import sys
 import unittest
 
+from detail_verbs import Alone, DetailVerbs
 from gate_verbs import GateVerbs
 from gates import App as GateApp
 from key_verbs import KeyVerbs
@@ -32,7 +33,7 @@ import runner  # noqa: E402
 DOCS = pathlib.Path(__file__).resolve().parents[3] / "docs"
 
 
-class OnTheStore(GateVerbs, KeyVerbs, LogVerbs, Verbs, unittest.TestCase):
+class OnTheStore(DetailVerbs, GateVerbs, KeyVerbs, LogVerbs, Verbs, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.place = Place()
@@ -181,7 +182,7 @@ class OnTheStore(GateVerbs, KeyVerbs, LogVerbs, Verbs, unittest.TestCase):
                      "--measurement", measured.hex(), where=[])
 
 
-class BehindAService(GateVerbs, KeyVerbs, LogVerbs, Verbs, unittest.TestCase):
+class BehindAService(DetailVerbs, GateVerbs, KeyVerbs, LogVerbs, Verbs, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.place = Place()
@@ -360,4 +361,4 @@ class Everything(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(runner.run(runner.of_classes(OnTheStore, BehindAService, WithAnApp, Everything), sys.argv[1:]))
+    sys.exit(runner.run(runner.of_classes(OnTheStore, BehindAService, WithAnApp, Alone, Everything), sys.argv[1:]))
