@@ -514,12 +514,13 @@ class Alone(unittest.TestCase):
 
     def test_a_key_pair_of_the_sdk_without_an_account(self):
         key, output = self.place.path("mpk"), self.place.path("mpk.c")
-        code, text, errors = self.run_in({}, "sdk", "new", "--key", key, "--sources", str(ROOT), "--output", output)
+        new = ["sdk", "new", "--sources", ROOT, "--output", output]
+        code, text, errors = self.run_in({}, *new, "--key", key)
         self.assertEqual((code, errors), (0, ""))
         self.assertEqual(os.stat(key).st_size, 16)
         self.assertTrue(os.path.exists(output) and text.strip())
-        code, again, _ = self.run_in({}, "sdk", "new", "--key", key, "--sources", str(ROOT), "--output", output, "--json")
+        code, again, _ = self.run_in({}, *new, "--key", key, "--json")
         self.assertEqual((code, list(json.loads(again))), (0, ["generated"]))
         self.says(1, "CSources/ProofKey/generate is not there: name the SDK's sources", "sdk", "new", "--sources",
                   self.place.path("nowhere"), "--key", key)
-        self.says(1, "invalid choice: .both.", "sdk", "new", "--mode", "both", "--sources", str(ROOT), "--output", output)
+        self.says(1, "invalid choice: .both.", *new, "--mode", "both")
