@@ -38,16 +38,24 @@ def run(*words, status=0, environment=()):
     return done.stdout if status == 0 else done.stdout + done.stderr
 
 
+def words(process):
+    """All that a process says until it ends."""
+    try:
+        return "".join(process.communicate(timeout=SECONDS))
+    finally:
+        process.kill()
+
+
 def prepare():
     """A folder in which two phones have enrolled at a lock and have its tokens, and the ports of service and backend.
     The lock has seen neither of them.
     """
     folder = pathlib.Path(tempfile.mkdtemp(prefix="d"))
-    said = run(BIN / "proof-demo", "--json", "--prepare", folder / "0", "--hardware", FIRMWARE)
-    lines = json.loads(said)["lines"]
-    wrong = [line for line in lines if not line["ok"]]
-    if wrong:
-        raise AssertionError(f"not prepared: {wrong}")
+    try:
+        said = run(BIN / "proof-demo", "--json", "--prepare", folder / "0", "--hardware", FIRMWARE)
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
     ports = re.search(r"https://127\.0\.0\.1:(\d+), SQLite; http://127\.0\.0\.1:(\d+)", said.replace("\\/", "/"))
     return folder, tuple(map(int, ports.groups()))
 
@@ -138,8 +146,11 @@ class Lock:
             self.program.said.append(self.program.lines.get())
 
     def judges(self, message, verdict, detail="[0-9]+"):
-        """Waits for the line of a judgement. The board logs it before the app has its answer."""
-        self.program.line(rf"{message} of [0-9a-z]+: .+ \({verdict}\), detail {detail}(,|$)")
+        """Waits for the line of a judgement, which the board logs before the app has its answer. The low 32 bits of a
+        command's counter.
+        """
+        line = self.program.line(rf"{message} of [0-9a-z]+: .+ \({verdict}\), detail {detail}(,|$)")
+        return int(line.rsplit("-", 1)[1]) if message == "command" else None
 
 
 class Phone:
@@ -156,11 +167,10 @@ class Phone:
     def app(self, verb, link=None):
         """The app's answer to a verb: outcome, detail, isDone, and doneCount of a command."""
         self.lock.turn_page()
-        process = self.start(verb, link)
-        said, errors = process.communicate(timeout=SECONDS)
+        said = words(self.start(verb, link))
         lines = [line for line in said.splitlines() if line.startswith("{")]
         if len(lines) != 1:
-            raise AssertionError(f"the app said: {said}{errors}")
+            raise AssertionError(f"the app said: {said}")
         return json.loads(lines[0])
 
     def copy(self, name):
@@ -229,8 +239,8 @@ class World:
             self.running.append(Program(
                 BIN / "proof-unlock", "--port", self.ports[1], "--keys", self.backend / "sealing.jwk", "--issuer-key",
                 self.issuer_key, "--factory-key", self.backend / "factory.key", "--store", service / "store",
-                "--ledger", self.backend / "ledger", "--classes", "0,1,2", "--device-classes", "0", "--ratchet",
-                ratchet, "--attempts", "20", "--audience", API, "--anyone"))
+                "--ledger", self.backend / "ledger", "--classes", "0,1,2", "--device-classes", "0", "--attempts", "20",
+                "--audience", API, "--anyone", *(("--ratchet", ratchet) if ratchet else ())))
             self.running[-1].line("listening on port")
             yield
         finally:
