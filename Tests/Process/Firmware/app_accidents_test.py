@@ -70,7 +70,7 @@ class Stage(unittest.TestCase):
         self.lock.judges(*judged)
 
     def needs_network(self, phone=None):
-        """Without a network the app cannot heal itself, and says why."""
+        """The app cannot heal itself as long as it has no network, and says so."""
         answer = (phone or self.phone).app("fetch")
         self.assertEqual((answer["outcome"], answer["isDone"]), ("not fetched: no network", False), answer["detail"])
 
@@ -108,7 +108,7 @@ class Stage(unittest.TestCase):
     # 1 and 15: the app, or the link, ends at an event of a visit
 
     def each(self, *moments):
-        """What ends a visit: these moments, and in the long suite each PDU, until a visit has fewer."""
+        """Ends of a visit: these moments, and in the long suite each PDU, until a visit has fewer."""
         for moment in moments:
             self.has_ended = False
             yield lambda _, *pdu, at=moment: at(*pdu)

@@ -130,7 +130,7 @@ class Lock:
         self.flash.unlink()
 
     def provision(self, *words, **fields):
-        """What a factory does with a cable. A field `a_b` is the line `a-b` of the provisioning."""
+        """Does as a factory does with a cable. A field `a_b` is the line `a-b` of the provisioning."""
         self.cut()
         file = self.flash.with_name("provisioning")
         file.touch(0o600)

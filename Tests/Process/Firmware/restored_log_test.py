@@ -16,6 +16,7 @@ from proofspec.proof import Occasion, receipt
 from proofspec.token import VERSION_2, create_token, factory_secret, token_digest
 from stage import OPEN, PRODUCTION, App, Backend
 
+stage.BUILD = BUILD / "tests"
 SECRET, DRAWN = bytes(range(1, 33)), bytes(range(3, 35))
 STEPPING = 3  # the kind of a command with integrity and a ratchet
 
