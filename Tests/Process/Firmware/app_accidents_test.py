@@ -56,9 +56,9 @@ class Stage(unittest.TestCase):
 
     # Expectations
 
-    def does(self, verb="open", outcome="accepted", phone=None, link=None):
+    def does(self, verb="open", outcome="accepted", phone=None):
         """The app does a verb at the lock: how many commands the lock has done since its start."""
-        answer = (phone or self.phone).app(verb, link)
+        answer = (phone or self.phone).app(verb)
         self.assertEqual((answer["outcome"], answer["isDone"]), (outcome, True), answer["detail"])
         return answer["doneCount"]
 

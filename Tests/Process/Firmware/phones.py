@@ -47,8 +47,8 @@ def words(process):
 
 
 def prepare():
-    """A folder in which two phones have enrolled at a lock and have its tokens, and the ports of service and backend.
-    The lock has seen neither of them.
+    """A folder in which a phone has enrolled at a lock and has its token, and the ports of service and backend. The lock
+    has not seen the phone.
     """
     folder = pathlib.Path(tempfile.mkdtemp(prefix="d"))
     try:
@@ -129,13 +129,13 @@ class Lock:
         self.cut()
         self.flash.unlink()
 
-    def provision(self, *words, **fields):
+    def provision(self, **fields):
         """Does as a factory does with a cable. A field `a_b` is the line `a-b` of the provisioning."""
         self.cut()
         file = self.flash.with_name("provisioning")
         file.touch(0o600)
         file.write_text("".join(f"{name.replace('_', '-')} = {value}\n" for name, value in fields.items()))
-        said = run(FIRMWARE, "--flash", self.flash, "--provision", file, *words)
+        said = run(FIRMWARE, "--flash", self.flash, "--provision", file)
         file.unlink()
         self.start()
         return dict(line.split(" = ") for line in said.splitlines())
@@ -164,10 +164,10 @@ class Phone:
         return subprocess.Popen([*map(str, words), *verb.split()], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
 
-    def app(self, verb, link=None):
+    def app(self, verb):
         """The app's answer to a verb: outcome, detail, isDone, and doneCount of a command."""
         self.lock.turn_page()
-        said = words(self.start(verb, link))
+        said = words(self.start(verb))
         lines = [line for line in said.splitlines() if line.startswith("{")]
         if len(lines) != 1:
             raise AssertionError(f"the app said: {said}")
@@ -198,7 +198,7 @@ class World:
         self.folder = pathlib.Path(tempfile.mkdtemp(dir=self.parent))
         run("cp", "-a", "--sparse=always", f"{self.parent}/0/.", self.folder)
         self.lock = Lock(self.folder / "lock")
-        self.phone, self.other = (Phone(self.folder / name, self.lock) for name in ("phone", "other-phone"))
+        self.phone = Phone(self.folder / "phone", self.lock)
         self.id = (self.phone.home / "paired" / "hardware").read_text().strip()
         self.account = ("--store", self.folder / "service" / "store", "--key-file",
                         self.folder / "service" / "store.key")
