@@ -64,8 +64,8 @@ class Stage(unittest.TestCase):
         return answer["doneCount"]
 
     def refused(self, code, judged, verb="open", phone=None):
-        """The app is refused with this code. `judged`: message, verdict and detail in the log of the lock; the detail of
-        a code that ends with a group is in both. The detail.
+        """The app is refused with this code. `judged`: message, verdict and detail in the log of the lock. A group in
+        the code stands for the same detail in both. Returns the detail.
         """
         answer = (phone or self.phone).app(verb)
         self.assertFalse(answer["isDone"], answer)

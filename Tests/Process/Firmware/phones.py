@@ -47,8 +47,8 @@ def words(process):
 
 
 def prepare():
-    """A folder in which a phone has enrolled at a lock and has its token, and the ports of service and backend. The lock
-    has not seen the phone.
+    """A folder in which a phone has enrolled at a lock and has its token, and the ports of service and backend. The
+    lock has not seen the phone.
     """
     folder = pathlib.Path(tempfile.mkdtemp(prefix="d"))
     try:
