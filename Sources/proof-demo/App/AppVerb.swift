@@ -16,6 +16,7 @@ enum AppVerb {
   case takeBack(TokenDigest)
   case bring(Delegation)
   case log(isProved: Bool)
+  case forget
 
   /// How a command goes over the air.
   enum Sealing {
@@ -44,6 +45,7 @@ enum AppVerb {
     bring TEXT     brings what `lend` or `back` said to the lock
     log            asks for the status, and stores the lock's log in the folder log
     log unproved   asks for the log on a link that has proved nothing
+    forget         gives up asking about an open command, after its user has looked at the lock
     """
 
   /// Parses words; nil if they are no verb.
@@ -57,6 +59,7 @@ enum AppVerb {
     case ("log", 1): self = .log(isProved: true)
     case ("log", 2) where words[1] == "unproved": self = .log(isProved: false)
     case ("name", 1): self = .name
+    case ("forget", 1): self = .forget
     case ("lend", 3):
       guard let name = Self.name(words[1]), let uses = UInt16(words[2]) else { return nil }
       self = .lend(name, uses: uses)
@@ -109,7 +112,7 @@ enum AppVerb {
   var needsLink: Bool {
     switch self {
     case .command, .carry, .bring, .log: true
-    case .enrol, .fetch, .show, .diagnose, .records, .name, .lend, .takeBack: false
+    case .enrol, .fetch, .show, .diagnose, .records, .name, .lend, .takeBack, .forget: false
     }
   }
 }

@@ -93,6 +93,11 @@ final class SampleApp: DemoApp {
         let uses = receipt?.usesLeft.map { "\($0) uses are left" }
         return AppAnswer(outcome: "taken", detail: uses ?? "its receipt is for another app")
       }
+    case .forget:
+      return try await withLock { lock in
+        try await lock.forgetOpenCommand()
+        return AppAnswer(outcome: "forgotten")
+      }
     case .log(let isProved):
       return try await withLock { try await self.carryLog(from: $0, isProved: isProved) }
     case nil: throw AppFailure("not understood; these are:\n" + AppVerb.help)

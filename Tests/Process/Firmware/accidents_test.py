@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Accidents of docs/results/accidents.md on the firmware: tables, times and issuers. Power cuts stand in power_test.py,
-lost answers, replays and revocations in story_test.py.
+"""Accidents of docs/results/accidents.md on the firmware, by the second implementation: changed devices, updates,
+tables, times and issuers. Those that the SDK heals stand in app_accidents_test.py, a restored log in
+restored_log_test.py, power cuts in power_test.py, lost answers, replays and revocations in story_test.py.
 """
+
+import contextlib
+import dataclasses
+from unittest import mock
 
 from board import SLOTS
 from case import Firmware
 from proofspec.message import Type, Verdict, parse_answer
 from proofspec.order import EPOCH, FLOOR
+from proofspec.token import UPCOMING, VERSION_2
 from stage import BEGIN, App, Backend
 
 DAY = 86_400
@@ -22,12 +28,35 @@ class Accidents(Firmware):
             return Verdict(answer.verdict), answer.detail
 
     def open(self, who=None, secrets=None):
+        return self.told(who or self.owner, secrets)[0]
+
+    def told(self, who, secrets=None):
+        """Verdict and detail of a command to open."""
         with self.hardware.connect() as link:
-            return Verdict((who or self.owner).do(link, self.hardware, secrets=secrets).verdict)
+            answer = who.do(link, self.hardware, secrets=secrets)
+            return Verdict(answer.verdict), answer.detail
 
     def present(self, who, **changes):
         with self.hardware.connect() as link:
             return who.present(link, self.hardware, who.token(self.backend, self.hardware, **changes))
+
+    def told_of(self, token):
+        """Verdict and detail of a token."""
+        with self.hardware.connect() as link:
+            answer = parse_answer(link.say(Type.TOKEN, token)[1])
+            return Verdict(answer.verdict), answer.detail
+
+    @contextlib.contextmanager
+    def offline(self):
+        """No token and no order can be had within."""
+        with mock.patch.object(self, "backend", None):
+            yield
+
+    def changed(self, who, **parts):
+        """The same installation with other parts of its measurement."""
+        other = App(90)
+        other.instance, other.secrets = who.instance, dataclasses.replace(who.secrets, **parts)
+        return other
 
     def test_4_a_time_of_2100_is_refused_and_the_owner_gets_in(self):
         self.hold()
@@ -35,6 +64,57 @@ class Accidents(Firmware):
                          (Verdict.EXPIRED, AHEAD))
         self.power_cycle()
         self.assertEqual(self.open(), Verdict.ACCEPTED)
+
+    def test_8_and_10_a_changed_device_is_refused_at_no_cost_until_a_new_token_comes(self):
+        self.hold()
+        elsewhere = self.changed(self.owner, device_key=bytes(16 * [9]), dm=bytes(32 * [9]))
+        with self.offline():
+            # More tries than the token has attempts: the device's facts spend none.
+            for _ in range(4):
+                self.assertEqual(self.told(self.owner, elsewhere.shared(self.hardware)), (Verdict.DEVICE_DIFFERS, 0))
+        self.assertEqual(self.present(elsewhere, generation=2), Verdict.HELD)
+        with self.offline():
+            self.assertEqual(self.open(elsewhere), Verdict.ACCEPTED)
+            before = self.owner.shared(self.hardware)
+            self.assertEqual(self.told(elsewhere, before), (Verdict.DEVICE_DIFFERS, 0))
+
+    def test_8_another_user_with_a_folder_of_its_own_enrols_beside_the_first(self):
+        self.hold()
+        second = App(60)
+        with self.offline():
+            self.assertEqual(self.told(second), (Verdict.UNKNOWN_INSTANCE, 0))
+        self.assertEqual(self.present(second), Verdict.HELD)
+        with self.offline():
+            for who in (second, self.owner):
+                self.assertEqual(self.open(who), Verdict.ACCEPTED)
+
+    def test_11_a_coming_pair_takes_over_when_it_proves_itself_and_the_older_one_never_returns(self):
+        token = self.hold()
+        updated = self.changed(self.owner, key=bytes(16 * [8]), im=bytes(32 * [8]))
+        coming = updated.token(self.backend, self.hardware, version=VERSION_2, policy=UPCOMING, generation=2, base=1)
+        with self.offline():
+            # The wrong pair first: the present key over the updated files. It costs one of three attempts.
+            wrong = self.changed(self.owner, im=updated.secrets.im).shared(self.hardware)
+            self.assertEqual(self.told(self.owner, wrong), (Verdict.INTEGRITY_DIFFERS, 2))
+            # Presented and not proved, then gone with its link: the present pair still opens.
+            self.assertEqual(self.told_of(coming)[0], Verdict.READY)
+            self.assertEqual(self.open(), Verdict.ACCEPTED)
+            with self.hardware.connect() as link:
+                self.assertEqual(parse_answer(link.say(Type.TOKEN, coming)[1]).verdict, Verdict.READY)
+                self.assertEqual(updated.do(link, self.hardware).verdict, Verdict.ACCEPTED)
+            self.power_cycle()
+            self.assertEqual(self.told_of(token), (Verdict.SUPERSEDED, 2))
+            self.assertEqual(self.told(self.owner), (Verdict.INTEGRITY_DIFFERS, 1))
+            self.assertEqual(self.open(updated), Verdict.ACCEPTED)
+
+    def test_11_an_update_that_was_not_registered_is_refused_until_a_new_token_comes(self):
+        self.hold()
+        updated = self.changed(self.owner, im=bytes(32 * [8]))
+        with self.offline():
+            self.assertEqual(self.told(self.owner, updated.shared(self.hardware)), (Verdict.INTEGRITY_DIFFERS, 2))
+        self.assertEqual(self.present(updated, generation=2), Verdict.HELD)
+        with self.offline():
+            self.assertEqual(self.open(updated), Verdict.ACCEPTED)
 
     def test_13_a_full_table_refuses_one_more_and_a_floor_frees_it(self):
         owners = [App(40 + 5 * number) for number in range(SLOTS["full"])]
