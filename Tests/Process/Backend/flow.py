@@ -346,5 +346,75 @@ class Flow(unittest.TestCase):
             self.assertIn(codes.get(word, ""), line)
 
 
+class Unlock(unittest.TestCase):
+    """proof-unlock by itself: its options, and files that it cannot use."""
+
+    def setUp(self):
+        place = self.place = Place()
+        self.addCleanup(place.close)
+        place.make_account()
+        place.ask("issuer", "new", "--output", place.path("issuer.key"), where=[])
+        key = {"kty": "oct", "alg": "dir", "k": unpadded(bytes(32))}
+        self.options = {"--keys": place.write("sealing.jwk", json.dumps(key)), "--issuer-key": place.path("issuer.key"),
+                        "--store": str(place.store), "--ledger": place.path("ledger"), "--classes": "0,1",
+                        "--users": place.write("users", f"ada {'0a' * 32} *\n")}
+
+    def refused(self, status, words, *more, without=(), **changed):
+        """It ends with a status and words."""
+        options = {name: value for name, value in (self.options | changed).items() if name not in without}
+        done = subprocess.run([BIN / "proof-unlock", *(word for pair in options.items() for word in pair), *more],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
+                              env=self.place.environment, check=False)
+        self.assertEqual((done.returncode, done.stdout), (status, ""), (more, done.stderr))
+        self.assertRegex(done.stderr, words)
+
+    def test_options_that_cannot_hold_end_with_2(self):
+        for name in ("--keys", "--issuer-key", "--store", "--ledger", "--classes"):
+            self.refused(2, f"{name} is missing", without=[name])
+        for more, words in (
+                (["--port", "65536"], "--port is 65536"), (["--port", "-1"], "--port is -1"),
+                (["--anyone"], "give one of the two"), (["--nonsense"], "--nonsense"),
+                *((["--token-header", text], "the name of a header, such as Proof-Token")
+                  for text in ("", "a b", "a:b", "ä", "a\x7f"))):
+            self.refused(2, words, *more)
+        for name, value, words in (("--classes", "16", "class"), ("--device-classes", "x", "class"),
+                                   ("--attempts", "0", "attempts"), ("--uses", "0", "uses"),
+                                   ("--lifetime", "0", "life"), ("--ratchet", "warn", "report.*refuse"),
+                                   ("--delegable-classes", "16", "class")):
+            with self.subTest(name):
+                self.refused(2, words, **{name: value})
+
+    def test_files_that_cannot_be_used_are_named(self):
+        place = self.place
+        for name in ("--keys", "--issuer-key", "--store", "--users", "--factory-key"):
+            self.refused(1, f"proof-unlock: .*{place.path('none')}", **{name: place.path("none")})
+        identity = "01" * 16
+        for text, words in ((f"ada {'0a' * 32}\n", "user 1: write NAME SHA256 HARDWARE"),
+                            (f"ada {'0a' * 31} *\n", "user 1: write NAME SHA256 HARDWARE"),
+                            (f"ada {'0a' * 32} * x\n", "user 1: write NAME SHA256 HARDWARE"),
+                            (f"ada {'0a' * 32} *\nbob {'0b' * 32} {identity},x\n", "user 2: x is no hardware id"),
+                            (f"ada {'0a' * 32} *\nbob {'0a' * 32} *\n", "user 2: its secret is given twice")):
+            self.refused(1, f"users, {words}", **{"--users": place.write("users", text)})
+        self.refused(1, "proof-unlock: ", **{"--keys": place.write("empty.jwk", '{"keys":[]}')})
+        place.write("short.key", bytes(31))
+        self.refused(1, "proof-unlock: ", **{"--issuer-key": place.path("short.key")})
+
+    def test_it_answers_one_path_until_its_input_ends(self):
+        for more in ([], ["--token-header", "X-Token", "--port", "0"]):
+            options = [word for pair in self.options.items() for word in pair]
+            server = self.place.start(BIN / "proof-unlock", *options, *more)
+            port = int(re.fullmatch(r"listening on port (\d+)\n", server.stdout.readline())[1])
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+            for path, status, words in (("/", 404, b"there is no such path\n"),
+                                        ("/unlock-grant?hardware=x", 401, None)):
+                connection.request("POST", path, headers={"Content-Length": "0"})
+                response = connection.getresponse()
+                body = response.read()
+                self.assertEqual((response.status, words is None or body == words), (status, True), body)
+            connection.close()
+            server.stdin.close()
+            self.assertEqual(server.wait(timeout=60), 0)
+
+
 if __name__ == "__main__":
-    sys.exit(runner.run(runner.of_classes(Flow), sys.argv[1:]))
+    sys.exit(runner.run(runner.of_classes(Flow, Unlock), sys.argv[1:]))

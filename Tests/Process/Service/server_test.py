@@ -322,6 +322,8 @@ def test_stop_with_a_full_log(store):
 
 def test_options(store, chain, key):
     plain = [*store, "--plain"]
+    events = [*plain, "--events", "127.0.0.1:0", "--event-credentials", "c", "--event-replay", "database",
+              "--event-gate", "g", "--event-audience", "a", "--event-own-secret", "1:none.key"]
     for options, words in [
         ([], "--store is missing"),
         (store, "--certificate and --private-key are missing"),
@@ -335,6 +337,17 @@ def test_options(store, chain, key):
         ([*plain, "--log", "xml"], "--log is xml"),
         ([*plain, "--threads", "-1"], "--threads is -1"),
         ([*plain, "--passphrase-file", "x"], "a store has one of the two"),
+        ([*plain, "--leave-seconds", "3601"], "--leave-seconds is 3601"),
+        ([*plain, "--grace-seconds", "86401"], "--grace-seconds is 86401"),
+        *(([*plain, name, "-1"], f"{name} is -1") for name in (
+            "--connections", "--connections-per-address", "--request-seconds", "--idle-seconds", "--leave-seconds",
+            "--grace-seconds", "--drain-seconds")),
+        *(([*plain, name, "7"], f"{name} goes with --events") for name in (
+            "--event-gate", "--event-own-secret", "--event-audience", "--event-credentials", "--event-replay")),
+        (events[:-10], "--event-credentials is missing"), (events[:-8], "--event-replay is missing"),
+        (events[:-6], "--event-gate is missing"), (events[:-4], "--event-audience is missing"),
+        (events[:-2], "--event-own-secret is missing"),
+        ([*events[:-1], "own.key"], "it takes a number and a file"),
         ([*plain, "--wrong"], "unknown argument: --wrong"),
     ]:
         status, said = refusal(*options)
@@ -345,6 +358,17 @@ def test_options(store, chain, key):
         checks.that("choose another port" in said, said)
     status, said = refusal(*plain, "--threads", 0)
     checks.that(status == 1 and "threads is 0; it must be 1 to 256" in said, said)
+    status, said = refusal(*plain, "--tpm-authorities", "none.pem")
+    checks.that(status == 1 and "none.pem" in said and "there is no such file" in said, said)
+    status, said = refusal(*events)
+    checks.that(status == 1 and "proof-service: " in said, said)
+    status, said = refusal("--store", "none.db", *plain[2:])
+    checks.that(status == 1 and "none.db" in said, said)
+    # Bounds that are taken: the store that is not there ends it afterwards.
+    for name, value in (("--leave-seconds", 3600), ("--grace-seconds", 86_400), ("--drain-seconds", 0),
+                        ("--request-seconds", 0), ("--idle-seconds", 0), ("--connections-per-address", 0)):
+        status, said = refusal("--store", "none.db", *plain[2:], name, value)
+        checks.that(status == 1 and "none.db" in said, f"{name} {value}: {status} {said}")
     for connections in (10_000_000, 2**63 - 1):
         status, said = refusal(*plain, "--connections", connections)
         checks.that(status == 1 and "--connections" in said, f"{connections} connections: {status} {said}")
