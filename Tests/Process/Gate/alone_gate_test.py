@@ -326,6 +326,22 @@ class Alone(unittest.TestCase):
         self.assertEqual((self.ask(gate)[0], self.ask(gate, told={"X-Original-URI": "/opened"})[0]), (401, 200))
         self.assertEqual(measures()["proof_gate_installations"], "1", "an app that it knows stays known")
 
+    def test_the_accounts_switch_has_a_gate_refuse_nothing(self):
+        def switch(word):
+            self.site.ask("gate", "watch", "front", word)
+            self.site.configure()
+
+        self.addCleanup(switch, "off")
+        gate = self.start()
+        self.assertEqual(self.ask(gate, told={"X-Original-URI": "/x"})[0], 401)
+        switch("on")
+        self.assertEqual(gate.hang_up()["mode"], "rules")
+        self.assertEqual(self.ask(gate, told={"X-Original-URI": "/x"})[0], 200)
+        self.assertEqual(gate.wait(lambda line: line.get("watched") == "yes")["route"], "rest")
+        switch("off")
+        gate.hang_up()
+        self.assertEqual(self.ask(gate, told={"X-Original-URI": "/x"})[0], 401)
+
     def test_a_demand_is_an_apis_own(self):
         gate = self.start()
         self.assertEqual(self.ask(gate, "/demand")[0::2], (405, b"send a demand with POST\n"))
