@@ -16,11 +16,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
 BUILD = ROOT / ".build" / "firmware"
 PAGE = 4096
-SLOTS = {"full": 2, "symmetric": 1}
+SLOTS = {"full": 2, "large": 2, "symmetric": 1}
 # As NOR_LOG_PAGES of port.h, and FLASH_LOG_PAGES of proof-hardware.
-LOG_PAGES = {"full": 6, "symmetric": 0}
+LOG_PAGES = {"full": 6, "large": 6, "symmetric": 0}
 # As PFD_GRANT_PAGES, where the profile takes grants.
-LOAN_PAGES = {"full": 4, "symmetric": 0}
+LOAN_PAGES = {"full": 4, "large": 4, "symmetric": 0}
 SEED_PAGES = 2
 NOR_BYTES = 16 << 20
 END = b"\0\0"
