@@ -6,6 +6,7 @@ import ctypes
 import hashlib
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -21,6 +22,8 @@ SLOTS = {"full": 2, "large": 2, "symmetric": 1}
 LOG_PAGES = {"full": 6, "large": 6, "symmetric": 0}
 # As PFD_GRANT_PAGES, where the profile takes grants.
 LOAN_PAGES = {"full": 4, "large": 4, "symmetric": 0}
+# As PFC_FEATURE_SEALED and PFC_FEATURE_CHANNEL: the firmware's, of which the program that provisions knows nothing.
+FEATURES = {"full": 0, "large": 1 << 2 | 1 << 7, "symmetric": 0}
 SEED_PAGES = 2
 NOR_BYTES = 16 << 20
 END = b"\0\0"
@@ -74,7 +77,11 @@ def factory(flash, profile, words):
         new.write_bytes(kept + (kept_log if kept_log != blank else b""))
         shutil.copymode(flash, new)
     loans = b"\xff" * LOAN_PAGES[profile] * PAGE
-    done = subprocess.run([program, "--flash", new, *words, *(("--grants", "yes") if loans else ())])
+    done = subprocess.run([program, "--flash", new, *words, *(("--grants", "yes") if loans else ())],
+                          stdout=subprocess.PIPE, text=True)
+    sys.stdout.write(re.sub(r"(?m)^features = 0x([0-9a-f]+)$",
+                            lambda found: f"features = 0x{int(found[1], 16) | FEATURES[profile]:02x}", done.stdout))
+    sys.stdout.flush()
     if done.returncode != 0:
         new.unlink(missing_ok=True)
         return done.returncode
