@@ -102,9 +102,9 @@ def factory(flash, profile, words):
     return 0
 
 
-def command(flash, firmware, serial, monitor=None, log=None, clock=""):
+def command(flash, firmware, serial, monitor=None, log=None, clock="", registers=None):
     """How qemu is called: its RAM at 0x21000000 is the file, byte for byte, whenever it dies. `clock` ",sleep=off": the
-    board's time passes at once while the processor waits.
+    board's time passes at once while the processor waits. `registers`: path of a socket that reads and writes them.
     """
     words = [os.environ.get("QEMU", "qemu-system-arm"), "-display", "none", "-nodefaults",
              "-nic", "user,restrict=on", "-icount", f"shift=0{clock}",
@@ -116,6 +116,8 @@ def command(flash, firmware, serial, monitor=None, log=None, clock=""):
         words += ["-chardev", f"file,id=log,path=/dev/fd/{log}", "-serial", "chardev:log"]
     if monitor:
         words += ["-qmp", f"unix:{monitor},server=on,wait=off"]
+    if registers:
+        words += ["-qtest", f"unix:{registers},server=on,wait=off", "-qtest-log", "none"]
     return words
 
 
@@ -128,12 +130,12 @@ def die_with_parent():
 class Board:
     """The firmware while it has power, the serial line to it and, if it is asked for, the one for its log."""
 
-    def __init__(self, flash, firmware, monitor=None, logs=False, clock=""):
+    def __init__(self, flash, firmware, monitor=None, logs=False, clock="", registers=None):
         self.line, theirs = socket.socketpair()
         # A hang must end as a failure of the waiting test.
         self.line.settimeout(60)
         self.log, log = os.pipe() if logs else (None, None)
-        words = command(flash, firmware, theirs.fileno(), monitor, log, clock)
+        words = command(flash, firmware, theirs.fileno(), monitor, log, clock, registers)
         passed = [theirs.fileno()] + ([log] if logs else [])
         self.process = subprocess.Popen(words, pass_fds=passed, preexec_fn=die_with_parent)
         theirs.close()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The profile `large`: `full`, and sealed commands and channels, for a board with twice its RAM. Its pages are those
-/// of `full`, so that a board of that profile can be updated. docs/FIRMWARE.md, section 3.
+/// The profile `large`: `full`, sealed commands and channels, for a board with 128 KiB of flash and 10 KiB of RAM. Its
+/// flash pages are those of `full`, so that a board with `full` can be updated. docs/FIRMWARE.md, section 3.
 
 #ifndef PROFILE_LARGE_H
 #define PROFILE_LARGE_H

@@ -41,7 +41,7 @@ LIMITS = {
     "message-token-garbage": 1_240_000,
 }
 # Size aims: kilobytes of 1024.
-AIMS = {"full": (60, 8), "large": (80, 16), "symmetric": (12, 2)}
+AIMS = {"full": (60, 8), "large": (72, 10), "symmetric": (12, 2)}
 
 
 def symbols(profile):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The profile `large`: what `full` does, sealed commands and channels, with commands of the second implementation."""
+"""The profile `large`: all of `full`, sealed commands and channels, with commands of the second implementation."""
 
 import collections
 import contextlib
@@ -51,12 +51,12 @@ class Large(Firmware):
     def app(self):
         return self.owner
 
-
-class SealedOnTheBoard(Large):
     def key(self, link):
         """E_lock, as it stands in a challenge."""
         return link.read(SEALED_CHALLENGE)[40:]
 
+
+class SealedOnTheBoard(Large):
     def test_provisioning_and_board_tell_the_same_features(self):
         self.hardware.stop()
         told = self.hardware.features()
@@ -121,16 +121,17 @@ class TooNewForFull(Firmware):
 
     def test_the_profile_full_takes_no_such_token_and_seals_nothing(self):
         with self.hardware.connect() as link:
-            self.assertEqual(int.from_bytes(link.read(CAPABILITIES)[4:8], "little") & (FEATURE_SEALED | FEATURE_CHANNEL),
-                             0)
+            features = int.from_bytes(link.read(CAPABILITIES)[4:8], "little")
+            self.assertEqual(features & (FEATURE_SEALED | FEATURE_CHANNEL), 0)
             for policy in (SEALED_ONLY, CHANNEL, SEALED_ONLY | CHANNEL):
-                token = self.owner.token(self.backend, self.hardware, version=2, base=1, device_classes=0, policy=policy)
+                token = self.owner.token(self.backend, self.hardware, version=2, base=1, device_classes=0,
+                                         policy=policy)
                 self.assertEqual(self.owner.present(link, self.hardware, token), Verdict.TOO_NEW)
             self.assertEqual(parse_answer(link.say(Type.COMMAND, bytes([5]) + bytes(141))[1]).verdict, Verdict.TOO_NEW)
 
 
 class ChannelOnTheBoard(Large):
-    """What the channel's tests ask of the hardware as a process, and what is the board's own."""
+    """The channel's tests of the hardware as a process, and those of the board alone."""
 
     verdict, recording, power, clients, go_on_until = (
         Whole[name] for name in ("verdict", "test_the_recording_tells_lengths_and_nothing_else",
@@ -138,7 +139,7 @@ class ChannelOnTheBoard(Large):
                                  "test_clients_that_know_no_channel_are_served_as_their_token_says", "go_on_until"))
 
     def start(self, *_):
-        """The board has power already, or gets it back."""
+        """Gives the board its power back, if it has none."""
         if self.hardware.process.poll() is not None:
             self.assertTrue(self.hardware.start())
 
@@ -199,7 +200,7 @@ class ChannelOnTheBoard(Large):
         print(f"seed {SEED}, {CUTS} cuts during a channel's command: {dict(outcomes)}")
 
     def fail_after(self, seconds, link, message):
-        """When power fails is what is drawn here; nothing waits for anything. Whether the board had answered."""
+        """Cuts the power after drawn seconds, which no result depends on. Returns whether the board had answered."""
         answered = False
         timer = threading.Timer(seconds, self.hardware.cut)
         timer.start()
