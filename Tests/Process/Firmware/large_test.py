@@ -116,6 +116,27 @@ class SealedOnTheBoard(Large):
             self.assertEqual(app.go_on(link).verdict, Verdict.ACCEPTED)
 
 
+class FromFull(Firmware):
+    hold = Whole["hold"]
+
+    @property
+    def app(self):
+        return self.owner
+
+    def test_a_board_of_the_profile_full_is_updated_and_forgets_nothing(self):
+        with self.hardware.connect() as link:
+            self.hold(link, 0)
+            self.assertEqual(self.owner.do(link, self.hardware).verdict, Verdict.ACCEPTED)
+        self.hardware.cut()
+        self.hardware.profile = "large"
+        self.assertTrue(self.hardware.start())
+        with self.hardware.connect() as link:
+            self.assertEqual(self.owner.do(link, self.hardware).verdict, Verdict.ACCEPTED)
+            app = self.hold(link, CHANNEL | SEALED_ONLY, 2)
+            self.assertEqual(app.open(link).verdict, Verdict.ACCEPTED)
+            self.assertEqual(app.go_on(link).verdict, Verdict.ACCEPTED)
+
+
 class TooNewForFull(Firmware):
     hold = Whole["hold"]
 

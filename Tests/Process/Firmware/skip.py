@@ -10,7 +10,8 @@
     skip.py --width N           1: single instructions, 2: adjacent pairs
     skip.py --seed N            what is drawn where a share is walked (1)
     skip.py --profile NAME      the image of another profile: of `symmetric`, commands and recalls; of `large`, all of
-                                `full`, sealed commands and channels; with --short the last two alone
+                                `full`, sealed commands and channels; with --short channels, and the sealed commands
+                                whose box stays closed
     skip.py --image FILE        another image of this profile
 
 From the last packet of a message that is to be refused until the firmware waits again, each instruction is left out
@@ -52,7 +53,7 @@ BOXES = ("sealed-changed-app", "sealed-box", "sealed-not-permitted")
 # does to a forged signature.
 WHOLE = ("token-stranger", "order-forged-floor")
 SHORT = [name for name, refusal in REFUSALS.items() if refusal.type in CHEAP] + [*WHOLE, "order-replayed-floor"]
-SEALED_SHORT = [name for name in SEALED if name not in BOXES[1:]]
+SEALED_SHORT = [name for name in SEALED if name not in BOXES]
 # Refusals by judgement in an image that opens no token; with room for one tenant, it has no other's recall. Its pages are
 # written elsewhere, and set no limit for challenges.
 SYMMETRIC = [name for name, refusal in REFUSALS.items()
