@@ -174,7 +174,9 @@ static void spend_key(void) { right_sealed(), judge_command(); }
 static void make_key(void) { result = pfc_verifier_prepare(&world.verifier); }
 
 static int measure_sealed(void) {
-  if (pfc_verifier_prepare(&world.verifier) != PFC_OK || pfc_verifier_keep_channels(&world.verifier) != PFC_OK) return 8;
+  result = pfc_verifier_prepare(&world.verifier);
+  if (result == PFC_OK) result = pfc_verifier_keep_channels(&world.verifier);
+  if (result != PFC_OK) return 8;
   app_ratchet(&app, PFC_POLICY_CHANNEL);
   app.token.generation++;
   app_issue(&app, &world);

@@ -32,7 +32,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # what was aimed at.
 LIMITS = {
     # Ratchets took 1,680 bytes of flash; upcoming tokens and details 1,380, and 224 of static RAM; the log 6,310 and
-    # 144; SHA-512 in a loop saved 7,010. Loans took 4,512 and 136. The clock's check of itself took 16, of symmetric 36.
+    # 144; SHA-512 in a loop saved 7,010. Loans took 4,512 and 136. The clock's check of itself
+    # took 16, of symmetric 36.
     "full": {"flash": 60_900, "static": 2_720, "ram": 8_192},
     "large": {"flash": 69_600, "static": 3_320, "ram": 8_910},
     "symmetric": {"flash": 12_288, "static": 1_050, "ram": 2_048},

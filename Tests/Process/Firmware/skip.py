@@ -54,8 +54,8 @@ BOXES = ("sealed-changed-app", "sealed-box", "sealed-not-permitted")
 WHOLE = ("token-stranger", "order-forged-floor")
 SHORT = [name for name, refusal in REFUSALS.items() if refusal.type in CHEAP] + [*WHOLE, "order-replayed-floor"]
 SEALED_SHORT = [name for name in SEALED if name not in BOXES]
-# Refusals by judgement in an image that opens no token; with room for one tenant, it has no other's recall. Its pages are
-# written elsewhere, and set no limit for challenges.
+# Refusals by judgement in an image that opens no token; with room for one tenant, it has no other's recall. Its pages
+# are written elsewhere, and set no limit for challenges.
 SYMMETRIC = [name for name, refusal in REFUSALS.items()
              if refusal.type in CHEAP and not refusal.provision and name != "recall-of-another"]
 # All messages, and the choice of --short.
