@@ -240,7 +240,8 @@ SECOND_LOOK = (
 PLANTED = [
     ("the second look", "changed-app", *SECOND_LOOK),
     ("the second look", "sealed-changed-app", *SECOND_LOOK),
-    ("the second look", "channel-old", *SECOND_LOOK),
+    ("the second look at a channel's command", "channel-old", "ProofCore/verifier_judgement.c",
+     "review = pfc_review_channel(verifier, index, message, size, verdict, seal);", "review = PFC_REVIEW_PASSED;"),
     ("the clock's check of itself", "old-challenge", "ports/cortex-m3/clock.c",
      "  if (seconds * BOARD_HERTZ + ticks != UINT32_MAX - before) abort();\n", ""),
     ("the second look at a token", "token-development", "ProofCore/verifier_admission.c",
