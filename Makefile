@@ -59,7 +59,7 @@ demo-scale: programs ## Play three nodes on a replicated PostgreSQL: failovers a
 	@swift build --quiet -c release --product proof-load
 	@/usr/bin/python3 -B Tests/Process/Demo/scale/demo.py $(DEMO)
 
-firmware: ## Build the verifier as firmware for Cortex-M, profiles full and symmetric, below .build/firmware
+firmware: ## Build the verifier as firmware for Cortex-M, profiles full, large and symmetric, below .build/firmware
 	@.ci/setup base firmware
 	@CSources/ports/fetch-libsodium .build/foreign/libsodium
 	@$(MAKE) -s -C CSources/ports/cortex-m3

@@ -6,6 +6,7 @@ import ctypes
 import hashlib
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -16,11 +17,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
 BUILD = ROOT / ".build" / "firmware"
 PAGE = 4096
-SLOTS = {"full": 2, "symmetric": 1}
+SLOTS = {"full": 2, "large": 2, "symmetric": 1}
 # As NOR_LOG_PAGES of port.h, and FLASH_LOG_PAGES of proof-hardware.
-LOG_PAGES = {"full": 6, "symmetric": 0}
+LOG_PAGES = {"full": 6, "large": 6, "symmetric": 0}
 # As PFD_GRANT_PAGES, where the profile takes grants.
-LOAN_PAGES = {"full": 4, "symmetric": 0}
+LOAN_PAGES = {"full": 4, "large": 4, "symmetric": 0}
+# As PFC_FEATURE_SEALED and PFC_FEATURE_CHANNEL: the firmware's, of which the program that provisions knows nothing.
+FEATURES = {"full": 0, "large": 1 << 2 | 1 << 7, "symmetric": 0}
 SEED_PAGES = 2
 NOR_BYTES = 16 << 20
 END = b"\0\0"
@@ -74,7 +77,11 @@ def factory(flash, profile, words):
         new.write_bytes(kept + (kept_log if kept_log != blank else b""))
         shutil.copymode(flash, new)
     loans = b"\xff" * LOAN_PAGES[profile] * PAGE
-    done = subprocess.run([program, "--flash", new, *words, *(("--grants", "yes") if loans else ())])
+    done = subprocess.run([program, "--flash", new, *words, *(("--grants", "yes") if loans else ())],
+                          stdout=subprocess.PIPE, text=True)
+    sys.stdout.write(re.sub(r"(?m)^features = 0x([0-9a-f]+)$",
+                            lambda found: f"features = 0x{int(found[1], 16) | FEATURES[profile]:02x}", done.stdout))
+    sys.stdout.flush()
     if done.returncode != 0:
         new.unlink(missing_ok=True)
         return done.returncode
@@ -95,9 +102,9 @@ def factory(flash, profile, words):
     return 0
 
 
-def command(flash, firmware, serial, monitor=None, log=None, clock=""):
+def command(flash, firmware, serial, monitor=None, log=None, clock="", registers=None):
     """How qemu is called: its RAM at 0x21000000 is the file, byte for byte, whenever it dies. `clock` ",sleep=off": the
-    board's time passes at once while the processor waits.
+    board's time passes at once while the processor waits. `registers`: path of a socket that reads and writes them.
     """
     words = [os.environ.get("QEMU", "qemu-system-arm"), "-display", "none", "-nodefaults",
              "-nic", "user,restrict=on", "-icount", f"shift=0{clock}",
@@ -109,6 +116,8 @@ def command(flash, firmware, serial, monitor=None, log=None, clock=""):
         words += ["-chardev", f"file,id=log,path=/dev/fd/{log}", "-serial", "chardev:log"]
     if monitor:
         words += ["-qmp", f"unix:{monitor},server=on,wait=off"]
+    if registers:
+        words += ["-qtest", f"unix:{registers},server=on,wait=off", "-qtest-log", "none"]
     return words
 
 
@@ -121,12 +130,12 @@ def die_with_parent():
 class Board:
     """The firmware while it has power, the serial line to it and, if it is asked for, the one for its log."""
 
-    def __init__(self, flash, firmware, monitor=None, logs=False, clock=""):
+    def __init__(self, flash, firmware, monitor=None, logs=False, clock="", registers=None):
         self.line, theirs = socket.socketpair()
         # A hang must end as a failure of the waiting test.
         self.line.settimeout(60)
         self.log, log = os.pipe() if logs else (None, None)
-        words = command(flash, firmware, theirs.fileno(), monitor, log, clock)
+        words = command(flash, firmware, theirs.fileno(), monitor, log, clock, registers)
         passed = [theirs.fileno()] + ([log] if logs else [])
         self.process = subprocess.Popen(words, pass_fds=passed, preexec_fn=die_with_parent)
         theirs.close()

@@ -52,6 +52,12 @@ int main(void) {
 #endif
   random_begin(&port.flash);
   started = pfd_unit_start(&unit, &port);
+#if PFD_ANSWERS_SEALED && PFC_CHANNEL
+  if (started == PFC_OK) started = pfd_unit_keep_channels(&unit);
+#endif
+#if PFD_ANSWERS_SEALED
+  if (started == PFC_OK) started = pfd_unit_seal(&unit);
+#endif
   // Damaged flash is no reason to be silent: the unit then answers *fault* to every message.
   (void)started;
   uart_end();
@@ -81,6 +87,10 @@ int main(void) {
       if (closed) continue;
       if (link < 0) link = pfd_unit_connect(&unit);
       over = pfd_unit_receive(&unit, (unsigned)link, pdu, size) == PFD_LINK_CLOSE;
+#if PFD_ANSWERS_SEALED
+      // After the answer, and before the next PDU is looked at: so no app that was answered is told to wait for a key.
+      pfd_unit_tick(&unit);
+#endif
     }
     if (over) {
       pfd_unit_disconnect(&unit, (unsigned)link);

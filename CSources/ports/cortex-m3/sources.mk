@@ -42,3 +42,6 @@ sodium_full := $(sodium_symmetric) $(addprefix $(SODIUM)/src/libsodium/, \
   crypto_box/crypto_box_easy.c \
   crypto_box/crypto_box_seal.c \
   crypto_box/curve25519xsalsa20poly1305/box_curve25519xsalsa20poly1305.c)
+
+smaller_large := $(smaller_full)
+sodium_large := $(sodium_full)

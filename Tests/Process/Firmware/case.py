@@ -13,13 +13,29 @@ BUILD = pathlib.Path(stage.ROOT) / ".build" / "firmware"
 stage.BUILD = BUILD / "tests"
 
 
+class Hardware(stage.Hardware):
+    """A board whose firmware has this profile."""
+
+    def __init__(self, profile, *words):
+        self.profile = profile
+        super().__init__(*words)
+
+    def run(self, *words):
+        return super().run("--profile", self.profile, *words)
+
+    def start(self, *words, env=None):
+        return super().start("--profile", self.profile, *words, env=env)
+
+
 class Firmware(unittest.TestCase):
+    profile = "full"
+
     def setUp(self):
         self.backend, self.owner = Backend(7), App(40)
         self.hardware = self.make("board")
 
     def make(self, name):
-        made = stage.Hardware(f"{self.id().rsplit('.', 1)[1]}-{name}", [self.backend.public])
+        made = Hardware(self.profile, f"{self.id().rsplit('.', 1)[1]}-{name}", [self.backend.public])
         self.addCleanup(made.scrap)
         self.assertTrue(made.start())
         return made

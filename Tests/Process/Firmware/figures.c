@@ -117,6 +117,87 @@ static void next_token(void) {
   world.link->openings = 0;
 }
 
+#if PFC_CHANNEL
+
+static struct pfc_sealed_sent sent;
+static uint8_t ephemeral[32];
+
+/// The app's own number for each command. Not random: nothing here is secret.
+static void next_ephemeral(void) {
+  for (size_t i = 0; i < sizeof ephemeral; i++) ephemeral[i] = (uint8_t)(ephemeral[i] * 5 + i + 1);
+}
+
+/// A sealed command of the longest, under a fresh key of the hardware.
+static void right_sealed(void) {
+  static const uint8_t command[PFC_SEALED_COMMAND_MAX], what = PFC_ASK_SEALED;
+  uint8_t lock_key[PFC_PUBLIC_KEY_BYTES];
+  struct pfc_request request = {.kind = PFC_KIND_SEALED_INTEGRITY, .command_class = 1, .command = command,
+                                .command_size = sizeof command};
+  struct pfc_seal_facts facts = {.hardware_id = world.hardware.id, .instance_id = app.token.instance_id,
+                                 .token_digest = app.digest, .device_key = app.token.secrets.device_key,
+                                 .lock_key = lock_key, .challenge = &request.challenge};
+  world.link->refusals = 0;
+  result = pfc_verifier_prepare(&world.verifier);
+  (void)world_send(&world, PFC_MESSAGE_ASK, &what, 1);
+  result = pfc_sealed_challenge_decode(&request.challenge, lock_key, world.outcome.reply, world.outcome.reply_size);
+  if (result != PFC_OK) return;
+  memcpy(request.instance_id, app.token.instance_id, PFC_ID_BYTES);
+  memcpy(request.hardware_id, world.hardware.id, PFC_ID_BYTES);
+  next_ephemeral();
+  app.challenge = request.challenge;
+  result = pfc_sealed_create(message, sizeof message, &size, &sent, &request, &facts, &app.token.secrets, ephemeral);
+}
+
+static void strange_sealed(void) {
+  right_sealed();
+  message[1] ^= 1;
+}
+
+/// A command of the longest, in the channel that a sealed command has opened.
+static void right_channel(void) {
+  static const uint8_t command[PFC_SEALED_COMMAND_MAX];
+  struct pfc_answer answer;
+  uint8_t chain[sizeof sent.chain];
+  uint64_t next = 0;
+  right_sealed();
+  judge_command();
+  memcpy(chain, sent.chain, sizeof chain);
+  result = pfc_sealed_down_open(&answer, &next, outcome.reply, outcome.reply_size, app.challenge.counter, sent.down);
+  if (result != PFC_OK || next == 0) return;
+  result = pfc_channel_up_create(message, sizeof message, &size, &sent, chain, next, 1, command, sizeof command);
+}
+
+static void judge_channel(void) { judge(PFC_MESSAGE_SEALED_UP); }
+
+static void spend_key(void) { right_sealed(), judge_command(); }
+
+static void make_key(void) { result = pfc_verifier_prepare(&world.verifier); }
+
+static int measure_sealed(void) {
+  result = pfc_verifier_prepare(&world.verifier);
+  if (result == PFC_OK) result = pfc_verifier_keep_channels(&world.verifier);
+  if (result != PFC_OK) return 8;
+  app_ratchet(&app, PFC_POLICY_CHANNEL);
+  app.token.generation++;
+  app_issue(&app, &world);
+  world.link->openings = 0;
+  if (app_present(&app, &world) != PFC_VERDICT_HELD) return 9;
+  measure("message-sealed-accepted", right_sealed, judge_command);
+  if (outcome.verdict != PFC_VERDICT_ACCEPTED) return 10;
+  measure("message-sealed-stranger", strange_sealed, judge_command);
+  if (outcome.verdict != PFC_VERDICT_DEVICE_DIFFERS) return 11;
+  measure("message-channel-accepted", right_channel, judge_channel);
+  if (outcome.verdict != PFC_VERDICT_ACCEPTED) return 12;
+  measure("sealed-key", spend_key, make_key);
+  return result == PFC_OK ? 0 : 13;
+}
+
+#else
+
+static int measure_sealed(void) { return 0; }
+
+#endif
+
 int main(void) {
   clock_begin();
   world_make(&world, 5);
@@ -142,5 +223,6 @@ int main(void) {
   measure("message-command-garbage", garbage, judge_command);
   if (outcome.execute != 0) return 6;
   measure("message-token-garbage", garbage_token, judge_token);
-  return outcome.verdict == PFC_VERDICT_NOT_FOR_ME ? 0 : 7;
+  if (outcome.verdict != PFC_VERDICT_NOT_FOR_ME) return 7;
+  return measure_sealed();
 }

@@ -9,12 +9,14 @@ import dataclasses
 import os
 import shutil
 
+import sealed_refusals
 import stage
 from board import PAGE, nor_pages
 from central import WRITE_COMMAND, WRITTEN_AT
 from elsewhere import hardware_with
 from emulated import Emulated, Image
 from line import Line
+from proofspec import sealed
 from proofspec.basics import DEVELOPMENT
 from proofspec.curves import sign
 from proofspec.frame import COMPLETE, Receiver
@@ -23,21 +25,32 @@ from proofspec.message import NO_RECEIPT, Type, Verdict, make_recall, parse_answ
 from proofspec.order import EPOCH, FLOOR, REVOKE, create_order, sign_order
 from proofspec.proof import DEVICE, receipt
 from proofspec.token import seal_token, signed_bytes, token_digest, token_header
+from sealed_refusals import HERTZ
 from stage import BEGIN, App, Backend
 from verifier_state import BUILD, DEVICE_KEY, DEVICE_SECRETS, DONE, HELD, State, layout
 
 stage.BUILD = BUILD / "tests"
+COMMANDS = (Type.COMMAND, Type.SEALED_UP)
 ACCEPTED = (Verdict.ACCEPTED, Verdict.ACCEPTED_DEVICE_ONLY)
+CHALLENGE_SECONDS = 2
 # More than a few is a counter that was overwritten, and no command.
 DONE_MAX = 8
 # Counted uses are stored: a restart finds the slot as it was.
 COUNTED = {"uses": 1000, "attempts": 5}
 
 
+@dataclasses.dataclass(frozen=True)
+class InBox:
+    """A sealed answer that opened: only the hardware can have made it."""
+
+    verdict: Verdict
+
+
 class Stage:
     """The firmware with an owner's token held, before the last packet of a message that it must refuse."""
 
     lie = None  # a receipt's key, its nonce, and the verdicts that it must not tell
+    box = None  # the key of a sealed answer, and its counter
 
     def __init__(self, image, sources, refusal, profile="full", seed=40):
         self.image, self.refusal = Image(image), refusal
@@ -47,7 +60,7 @@ class Stage:
         if profile == "symmetric":
             self.hardware, _ = hardware_with(profile, name, self.backend, self.owner, **COUNTED)
         else:
-            self.hardware = stage.Hardware(name, [self.backend.public])
+            self.hardware = stage.Hardware(name, [self.backend.public], stage.PRODUCTION, *refusal.provision)
         self.board = Emulated(self.image, self.hardware.flash.read_bytes())
         self.hardware.scrap()
         shutil.rmtree(self.hardware.folder)
@@ -69,6 +82,7 @@ class Stage:
     def hold(self, app, **changes):
         token = app.token(self.backend, self.hardware, **COUNTED | changes)
         self.expect(app.present(self.link, self.hardware, token), Verdict.HELD)
+        return token
 
     def obey(self, *about):
         order = self.backend.order(about[0], about[1], self.hardware.id, *about[2:])
@@ -79,6 +93,9 @@ class Stage:
         if verdict != expected:
             raise RuntimeError(f"the stage cannot be set: verdict {verdict!r} where {expected!r} was expected")
 
+    def accepted(self, answer):
+        self.expect(answer.verdict, Verdict.ACCEPTED)
+
     def command(self, **options):
         command, occasion = self.owner.make(self.hardware, self.owner.ask(self.link), **options)
         self.believes(occasion.nonce(), ACCEPTED)
@@ -87,6 +104,10 @@ class Stage:
     def believes(self, nonce, verdicts, app=None):
         """Sets the receipt that would be false: the key, the nonce, and the verdicts."""
         self.lie = ((app or self.owner).shared(self.hardware).device_key, nonce, verdicts)
+
+    def believes_sealed(self, key, counter):
+        """Sets the box that the app opens, as it knows its key: an acceptance in it would be false."""
+        self.box = key, counter
 
     def seal(self, app, signer, **changes):
         """A token with public values, signed by `signer`, which may be a stranger: `None` leaves the signature out."""
@@ -113,7 +134,7 @@ class Stage:
         """Names of forbidden actions and changes. Secrets apart: see `spoilt`."""
         after = self.state()
         names = [DONE] if 0 < (after.done - self.before.done) & 0xFFFFFFFF < DONE_MAX else []
-        if self.refusal.type == Type.COMMAND:
+        if self.refusal.type in COMMANDS:
             return names
         if after.serves and after.base == self.before.base:
             names += after.differences(self.before, self.is_known)
@@ -138,7 +159,7 @@ class Stage:
 
     def spoilt(self):
         """The state, if it is served and is damaged: other secrets, another base, a slot of no meaning."""
-        names = ["secrets", "base"] + ["slots", "lasts"] * (self.refusal.type != Type.COMMAND)
+        names = ["secrets", "base"] + ["slots", "lasts"] * (self.refusal.type not in COMMANDS)
         after = self.state()
         differs = any(getattr(after, name) != getattr(self.before, name) for name in names)
         return after if after.serves and differs else None
@@ -173,6 +194,8 @@ class Stage:
         try:
             for pdu in self.board.receive() or []:
                 if pdu[:1] == b"\x1b" and receiver.receive(pdu[3:]) == COMPLETE:
+                    if receiver.type == Type.SEALED_DOWN:
+                        return InBox(sealed.open_down(*self.box, receiver.message)[0].verdict)
                     return parse_answer(receiver.message)
         except Exception:
             return None
@@ -181,7 +204,11 @@ class Stage:
     def told(self):
         """Whether an answer has come that an app believes, and that is not true."""
         answer = self.answer()
-        if answer is None or self.lie is None or answer.receipt == NO_RECEIPT:
+        if answer is None:
+            return False
+        if isinstance(answer, InBox):
+            return answer.verdict in ACCEPTED
+        if self.lie is None or answer.receipt == NO_RECEIPT:
             return False
         key, nonce, verdicts = self.lie
         expected = receipt(key, nonce, answer.verdict, answer.detail, answer.counter)
@@ -195,6 +222,7 @@ class Refusal:
     type: Type
     verdict: Verdict
     make: object
+    provision: tuple = ()  # Further words for the factory
 
 
 # Commands -----------------------------------------------------------------------------------------------------------
@@ -217,6 +245,13 @@ def replay(on):
 
 def not_permitted(on):
     return on.command(what=(9, b"open"))
+
+
+def old_challenge(on):
+    """The owner's right command, one second after the hardware's limit for challenges."""
+    message = on.command()
+    on.board.ticks += (CHALLENGE_SECONDS + 1) * HERTZ
+    return message
 
 
 # Tokens -------------------------------------------------------------------------------------------------------------
@@ -344,6 +379,8 @@ REFUSALS = {
     "stranger": Refusal(Type.COMMAND, Verdict.DEVICE_DIFFERS, stranger),
     "replay": Refusal(Type.COMMAND, Verdict.STALE, replay),
     "not-permitted": Refusal(Type.COMMAND, Verdict.NOT_PERMITTED, not_permitted),
+    "old-challenge": Refusal(Type.COMMAND, Verdict.STALE, old_challenge,
+                             ("--challenge-seconds", str(CHALLENGE_SECONDS))),
     "token-stranger": Refusal(Type.TOKEN, Verdict.NOT_SIGNED, token_stranger),
     "token-unsigned": Refusal(Type.TOKEN, Verdict.NOT_SIGNED, token_unsigned),
     "token-development": Refusal(Type.TOKEN, Verdict.WRONG_MODE, token_development),
@@ -365,3 +402,19 @@ REFUSALS = {
     "recall-of-another": Refusal(Type.RECALL, Verdict.DEVICE_DIFFERS, recall_of_another),
     "recall-unknown": Refusal(Type.RECALL, Verdict.UNKNOWN_INSTANCE, recall_unknown),
 }
+# Those of the profile `large` alone.
+SEALED = {
+    "command-in-the-clear": Refusal(Type.COMMAND, Verdict.NOT_PERMITTED, sealed_refusals.command_in_the_clear),
+    "sealed-changed-app": Refusal(Type.COMMAND, Verdict.INTEGRITY_DIFFERS, sealed_refusals.sealed_changed_app),
+    "sealed-stranger": Refusal(Type.COMMAND, Verdict.DEVICE_DIFFERS, sealed_refusals.sealed_stranger),
+    "sealed-box": Refusal(Type.COMMAND, Verdict.DEVICE_DIFFERS, sealed_refusals.sealed_box),
+    "sealed-replay": Refusal(Type.COMMAND, Verdict.STALE, sealed_refusals.sealed_replay),
+    "sealed-not-permitted": Refusal(Type.COMMAND, Verdict.NOT_PERMITTED, sealed_refusals.sealed_not_permitted),
+    "channel-stranger": Refusal(Type.SEALED_UP, Verdict.DEVICE_DIFFERS, sealed_refusals.channel_stranger),
+    "channel-replay": Refusal(Type.SEALED_UP, Verdict.STALE, sealed_refusals.channel_replay),
+    "channel-not-permitted": Refusal(Type.SEALED_UP, Verdict.NOT_PERMITTED, sealed_refusals.channel_not_permitted),
+    "channel-ended": Refusal(Type.SEALED_UP, Verdict.STALE, sealed_refusals.channel_ended),
+    "channel-superseded": Refusal(Type.SEALED_UP, Verdict.STALE, sealed_refusals.channel_superseded),
+    "channel-old": Refusal(Type.SEALED_UP, Verdict.STALE, sealed_refusals.channel_old),
+}
+ALL = REFUSALS | SEALED

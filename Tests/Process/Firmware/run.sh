@@ -3,7 +3,8 @@
 #
 # Everything about the firmware, on the board that qemu and Unicorn play. Adds up what its parts count.
 #
-#   Tests/Process/Firmware/run.sh           20 power cuts, the vectors, skipped instructions of a choice of messages
+#   Tests/Process/Firmware/run.sh           20 power cuts, the vectors, skipped instructions of a choice of messages, on
+#                                           the images of all three profiles
 #   Tests/Process/Firmware/run.sh --long    200 power cuts, all of the core's tests, all messages and pairs as well
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
@@ -28,7 +29,7 @@ part 'Cortex-M33' .ci/counted make -s -C CSources/ports/cortex-m3 CPU=cortex-m33
 part 'board' /usr/bin/python3 Tests/Process/Firmware/run.py --cuts "$cuts"
 part 'vectors' Tests/Process/Firmware/vectors.sh "${vectors[@]}"
 # Python with packages of PyPI, and those of Debian beside them.
-for profile in full symmetric; do
+for profile in full large symmetric; do
   part "skipped instructions, $profile" env PYTHONPATH=/usr/lib/python3/dist-packages .build/pypi/bin/python \
     Tests/Process/Firmware/skip.py --profile $profile "${skip[@]}"
 done

@@ -9,14 +9,17 @@
     skip.py --scenario NAME     these alone, nothing planted; may stand several times
     skip.py --width N           1: single instructions, 2: adjacent pairs
     skip.py --seed N            what is drawn where a share is walked (1)
-    skip.py --profile NAME      the image of another profile: of `symmetric`, commands and recalls
+    skip.py --profile NAME      the image of another profile: of `symmetric`, commands and recalls; of `large`, all of
+                                `full`, sealed commands and channels; with --short channels, and the sealed commands
+                                whose box stays closed
     skip.py --image FILE        another image of this profile
 
 From the last packet of a message that is to be refused until the firmware waits again, each instruction is left out
-once; those of loops over bytes and of arithmetic where they come by for the first time. Tokens and orders take millions
-of instructions: of the arithmetic of curves, hashes and ciphers, which ends in a wrong point or a wrong tag, it is one
-in SHARE of them, but for single instructions of one token and one order; and of what neither judges nor is arithmetic,
-and is the same for all of them, it is one in SHARE but for these two.
+once; those of loops over bytes and of arithmetic where they come by for the first time. Tokens, orders and the sealed
+commands whose box is opened take millions of instructions: of the arithmetic of curves, hashes and ciphers, which ends
+in a wrong point or a wrong tag, it is one in SHARE of them, but for single instructions of one token and one order; and
+of what neither judges nor is arithmetic, and is the same for all of them, it is one in SHARE but for these two and
+single instructions of sealed commands.
 
 An attempt *opened* if the device has done a command, or anything has changed that a refusal leaves as it is
 (refusals.py); it *told* if the answer says a thing that is not true, with a right receipt; it *spoilt* if the verifier
@@ -40,20 +43,29 @@ sys.path[:0] = [str(HERE), str(ROOT / "Tests" / "Adversary" / "Attacker"), str(R
 os.environ["PROOF_HARDWARE"] = str(PORT / "proof-firmware")
 
 from proofspec.message import Type  # noqa: E402
-from refusals import REFUSALS, Stage  # noqa: E402
+from refusals import ALL, REFUSALS, SEALED, Stage  # noqa: E402
 from verifier_state import BUILD, LOST  # noqa: E402
 
-CHEAP = (Type.COMMAND, Type.RECALL)
+CHEAP = (Type.COMMAND, Type.RECALL, Type.SEALED_UP)
+# Sealed commands whose box the hardware opens: two X25519, with the key of the next one.
+BOXES = ("sealed-changed-app", "sealed-box", "sealed-not-permitted")
 # Walked whole, also where the message comes in and the answer leaves, and in all their arithmetic: what a wrong point
 # does to a forged signature.
 WHOLE = ("token-stranger", "order-forged-floor")
 SHORT = [name for name, refusal in REFUSALS.items() if refusal.type in CHEAP] + [*WHOLE, "order-replayed-floor"]
-# Refusals by judgement in an image that opens no token; with room for one tenant, it has no other's recall.
-SYMMETRIC = [name for name, refusal in REFUSALS.items() if refusal.type in CHEAP and name != "recall-of-another"]
+SEALED_SHORT = [name for name in SEALED if name not in BOXES]
+# Refusals by judgement in an image that opens no token; with room for one tenant, it has no other's recall. Its pages
+# are written elsewhere, and set no limit for challenges.
+SYMMETRIC = [name for name, refusal in REFUSALS.items()
+             if refusal.type in CHEAP and not refusal.provision and name != "recall-of-another"]
+# All messages, and the choice of --short.
+NAMES = {"full": (list(REFUSALS), SHORT), "large": (list(ALL), SEALED_SHORT), "symmetric": (SYMMETRIC, SYMMETRIC)}
 SHARE = 25
 # An attempt that takes more instructions counts as endless: untouched they take a third at most, also those that come
 # through.
-ENDLESS = {Type.COMMAND: 400_000, Type.RECALL: 400_000, Type.TOKEN: 16_000_000, Type.ORDER: 9_000_000}
+ENDLESS = {Type.COMMAND: 400_000, Type.RECALL: 400_000, Type.TOKEN: 16_000_000, Type.ORDER: 9_000_000,
+           Type.SEALED_UP: 600_000}
+ENDLESS_BOX = 10_000_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,7 +107,9 @@ class Share:
 
     @staticmethod
     def of(name, width, is_short, seed):
-        if REFUSALS[name].type in CHEAP:
+        if name in BOXES:
+            return Share(SHARE, 1 if width == 1 and not is_short else SHARE, seed)
+        if ALL[name].type in CHEAP:
             return Share(seed=seed)
         is_whole = name in WHOLE and not is_short
         return Share(1 if is_whole and width == 1 else SHARE, 1 if is_whole else SHARE, seed)
@@ -126,11 +140,11 @@ class Walk:
     """One message on one board, its path, and attempts along it."""
 
     def __init__(self, name, subject, seed=40):
-        refusal = REFUSALS[name]
+        refusal = ALL[name]
         self.name = name
         self.on = Stage(subject.image, subject.sources, refusal, subject.profile, seed)
         self.board, self.image, self.stands = self.on.board, self.on.image, 0
-        self.endless = ENDLESS[refusal.type]
+        self.endless = ENDLESS_BOX if name in BOXES else ENDLESS[refusal.type]
         self.path, self.start = self.board.path(), self.board.save()
         self.board.run(self.endless)
         opened = self.on.opened()
@@ -219,10 +233,17 @@ def walk(name, subject, width, share):
 
 
 # Defence taken out, of which file, and a message that must come through then.
+SECOND_LOOK = (
+    "ProofCore/verifier_judgement.c",
+    "review = pfc_review_command(verifier, session, index, judged, message, size, verdict SEAL_ARGUMENT(seal));",
+    "review = PFC_REVIEW_PASSED;\n    (void)message, (void)size;")
 PLANTED = [
-    ("the second look", "changed-app", "ProofCore/verifier_judgement.c",
-     "review = pfc_review_command(verifier, session, index, judged, message, size, verdict SEAL_ARGUMENT(seal));",
-     "review = PFC_REVIEW_PASSED;\n    (void)message, (void)size;"),
+    ("the second look", "changed-app", *SECOND_LOOK),
+    ("the second look", "sealed-changed-app", *SECOND_LOOK),
+    ("the second look at a channel's command", "channel-old", "ProofCore/verifier_judgement.c",
+     "review = pfc_review_channel(verifier, index, message, size, verdict, seal);", "review = PFC_REVIEW_PASSED;"),
+    ("the clock's check of itself", "old-challenge", "ports/cortex-m3/clock.c",
+     "  if (seconds * BOARD_HERTZ + ticks != UINT32_MAX - before) abort();\n", ""),
     ("the second look at a token", "token-development", "ProofCore/verifier_admission.c",
      "uint32_t review = pfc_review_token(verifier, index, message, size, &token);",
      "uint32_t review = PFC_REVIEW_PASSED;"),
@@ -260,13 +281,13 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--width", type=int, choices=(1, 2))
-    parser.add_argument("--scenario", action="append", choices=sorted(REFUSALS))
+    parser.add_argument("--scenario", action="append", choices=sorted(ALL))
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--profile", choices=("full", "symmetric"), default="full")
+    parser.add_argument("--profile", choices=("full", "large", "symmetric"), default="full")
     parser.add_argument("--image", type=pathlib.Path)
     options = parser.parse_args()
     subject = Subject(options.image or BUILD / "cortex-m3" / f"{options.profile}.elf", options.profile)
-    names = options.scenario or (SYMMETRIC if options.profile == "symmetric" else SHORT if options.short else REFUSALS)
+    names = options.scenario or NAMES[options.profile][options.short]
     print(f"seed {options.seed}; one in {SHARE} where a share is drawn")
     passed = failed = 0
     for width in (options.width,) if options.width else (1,) if options.short else (1, 2):
@@ -275,7 +296,7 @@ def main():
             report(f"skip {width} {name}", counts)
             passed, failed = passed + (not counts.came_through()), failed + (counts.came_through() != 0)
     for what, name, path, old, new in [] if options.scenario else PLANTED:
-        if name not in names or options.short and REFUSALS[name].type not in CHEAP:
+        if name not in names or options.short and ALL[name].type not in CHEAP:
             continue
         planted = planted_image(path, old, new, options.profile)
         counts = walk(name, planted, 1, Share.of(name, 1, True, options.seed))

@@ -105,7 +105,7 @@ class Story(Firmware):
 
     def test_a_link_that_proves_nothing_for_long_is_given_up(self):
         self.hardware.stop()
-        board = Board(self.hardware.flash, BUILD / "cortex-m3" / "full.elf", logs=True, clock=",sleep=off")
+        board = Board(self.hardware.flash, BUILD / "cortex-m3" / f"{self.profile}.elf", logs=True, clock=",sleep=off")
         self.addCleanup(board.cut)
         with self.assertRaises(LinkEnded):
             link = Line(board)
@@ -145,7 +145,7 @@ class Story(Firmware):
     def test_without_a_seed_no_challenge_is_given(self):
         self.hardware.cut()
         with open(self.hardware.flash, "r+b") as file:
-            file.seek(pages(SLOTS["full"]) * PAGE)
+            file.seek(pages(SLOTS[self.profile]) * PAGE)
             file.write(b"\xff" * 2 * PAGE)
         self.assertTrue(self.hardware.start())
         with self.hardware.connect() as link, self.assertRaises(AttError):

@@ -36,7 +36,7 @@ def compile_one(tree, folder, name):
     more = subprocess.run(["pkg-config", "--cflags", *packages.split()], capture_output=True, text=True).stdout.split()
     if folder == "CSources/ports":
         gcc, more = ["arm-none-eabi-gcc", "-mcpu=cortex-m3", "-mthumb"], [
-            "-DPFC_PROFILE=\"full.h\"", f"-I{tree / folder}/profiles", f"-I{tree / folder}/cortex-m3",
+            "-DPFC_PROFILE=\"large.h\"", f"-I{tree / folder}/profiles", f"-I{tree / folder}/cortex-m3",
             *(f"-isystem{SODIUM}/src/libsodium/{name}" for name in ("", "include", "include/sodium"))]
     else:
         gcc = ["gcc"]
