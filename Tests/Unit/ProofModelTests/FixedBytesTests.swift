@@ -11,7 +11,50 @@ struct FixedBytesTests {
   static let kinds: [any FixedBytes.Type] = [
     Salt.self, InstanceID.self, HardwareID.self, HardwarePublicKey.self, IssuerPublicKey.self,
     IssuerID.self, KeyID.self, TokenDigest.self, Digest.self, ProofNonce.self, Proof.self,
+    InstallationPoint.self, InstallationSignature.self, CredentialSecret.self, AppDigest.self,
+    GateID.self, AudienceID.self, GateHandle.self, ReplayKey.self, HardwareLogNonce.self,
   ]
+
+  /// The count and the name of each kind in errors, from the tables of docs/SPEC.md.
+  static let names: [(any FixedBytes.Type, Int, String)] = [
+    (Salt.self, 16, "salt"), (InstanceID.self, 16, "instance id"),
+    (HardwareID.self, 16, "hardware id"), (HardwarePublicKey.self, 32, "hardware public key"),
+    (IssuerPublicKey.self, 32, "issuer public key"), (IssuerID.self, 8, "issuer id"),
+    (KeyID.self, 8, "key id"), (TokenDigest.self, 16, "token digest"),
+    (Digest.self, 32, "digest"), (ProofNonce.self, 16, "proof nonce"), (Proof.self, 32, "proof"),
+    (InstallationPoint.self, 64, "installation key"),
+    (InstallationSignature.self, 64, "installation signature"),
+    (CredentialSecret.self, 32, "credential secret"), (AppDigest.self, 32, "app digest"),
+    (GateID.self, 16, "gate id"), (AudienceID.self, 16, "audience id"),
+    (GateHandle.self, 16, "handle"), (ReplayKey.self, 24, "replay key"),
+    (HardwareLogNonce.self, 16, "log nonce"),
+  ]
+
+  @Test("have the count of the page, and their name in errors")
+  func counts() {
+    func check<Value: FixedBytes>(_ kind: Value.Type, _ count: Int, _ name: String) {
+      #expect(kind.byteCount == count, "\(name)")
+      let long = [UInt8](repeating: 1, count: count + 1)
+      #expect(
+        throws: ProofError.wrongLength(of: name, expected: count...count, actual: count + 1)
+      ) { try Value(long) }
+    }
+    for (kind, count, name) in Self.names { check(kind, count, name) }
+    #expect(Self.names.count == Self.kinds.count)
+  }
+
+  @Test("have another hash if one byte differs", arguments: kinds)
+  func hashes(kind: any FixedBytes.Type) throws {
+    func check<Value: FixedBytes>(_ kind: Value.Type) throws {
+      let bytes = [UInt8](repeating: 0xA5, count: kind.byteCount)
+      var hashes = [try Value(bytes).hashValue]
+      for place in bytes.indices {
+        hashes.append(try Value(flipped(bytes, bit: 8 * place)).hashValue)
+      }
+      #expect(Set(hashes).count == kind.byteCount + 1)
+    }
+    try check(kind)
+  }
 
   @Test("come back as they went in", arguments: kinds)
   func roundTrip(kind: any FixedBytes.Type) throws {

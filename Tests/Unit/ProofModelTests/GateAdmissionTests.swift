@@ -125,6 +125,97 @@ struct GateAdmissionTests {
     }
   }
 
+  @Test("is made and read with each part at its bounds")
+  func bounds() throws {
+    let audience = try AudienceID([UInt8](repeating: 3, count: 16))
+    let long = String(repeating: "a", count: 64)
+    let changes: [(inout Parts) -> Void] = [
+      { $0.generation = 1 }, { $0.generation = .max - 1 }, { $0.life = 1 }, { $0.life = 86_400 },
+      { $0.freshness = 0 }, { $0.freshness = 10 }, { $0.form = .standard }, { $0.form = .body },
+      { $0.headers.proof = "a" }, { $0.headers.proof = long }, { $0.headers.token = long },
+      { $0.headers.digest = long }, { $0.headers.digest = nil },
+      { $0.headers.token = "azAZ09!#$%&'*+-.^_`|~".lowercased() }, { $0.hosts = ["a"] },
+      { $0.hosts = [String(repeating: "a", count: 253)] }, { $0.hosts = ["az09-.:[]"] },
+      { $0.hosts = (0...63).map { "h\($0)" } }, { $0.events = [] }, { $0.accountKey = nil },
+      { $0.events = (0...255).map { .init($0...$0, for: audience, life: 9) } },
+      { $0.events = [.init(1...5, for: audience, life: 1), .init(6...6, for: audience, life: 1)] },
+    ]
+    for (index, change) in changes.enumerated() {
+      var parts = try Parts()
+      change(&parts)
+      let made = try parts.made()
+      let read = try GateAdmission(made.bytes)
+      #expect(read == made && read.bytes == made.bytes, "change \(index)")
+      #expect(read.generation == parts.generation && read.life == parts.life)
+      #expect(read.form == parts.form && read.headers == parts.headers)
+      #expect(read.freshness == parts.freshness && Set(read.hosts) == Set(parts.hosts))
+      #expect(read.events.count == parts.events.count && read.gate == parts.gate)
+      #expect((read.accountKey == nil) == (parts.accountKey == nil))
+    }
+    #expect(GateAdmission.lives == 1...86_400 && GateAdmission.freshnesses == 0...10)
+    #expect(GateAdmission.hostCountMax == 64 && GateAdmission.eventCountMax == 256)
+    #expect(GateAdmission.headerMax == 64 && GateAdmission.hostMax == 253)
+    #expect(GateAdmission.byteCountMax == 32_768)
+    #expect(throws: ProofError.malformed("gate admission", byteCount: 32_769)) {
+      try GateAdmission([UInt8](repeating: 1, count: 32_769))
+    }
+  }
+
+  @Test("is refused with the field, its value and the values allowed")
+  func reasons() throws {
+    let audience = try AudienceID([UInt8](repeating: 3, count: 16))
+    let name = "1 to 64 characters: lower-case letters, digits and !#$%&'*+-.^_`|~"
+    let host = "1 to 253 characters such as api.example.com"
+    let changes: [((inout Parts) -> Void, String, String, String)] = [
+      ({ $0.generation = 0 }, "generation", "0", "1 to 4294967294"),
+      ({ $0.life = 86_401 }, "life of a gate token", "86401", "1 to 86400"),
+      ({ $0.freshness = 11 }, "freshness", "11", "0 to 10"),
+      ({ $0.headers.proof = "P" }, "header field", "P", name),
+      (
+        { $0.headers.proof = String(repeating: "a", count: 90) }, "header field",
+        String(repeating: "a", count: 80), name
+      ),
+      (
+        { $0.headers.digest = "x-token" }, "header fields", "x-proof, x-token, x-token",
+        "each name once"
+      ),
+      ({ $0.hosts = [] }, "number of hosts", "0", "1 to 64"),
+      ({ $0.hosts = ["A"] }, "host", "A", host),
+      (
+        { $0.hosts = [String(repeating: "a", count: 254)] }, "host",
+        String(repeating: "a", count: 80), host
+      ),
+      ({ $0.hosts = ["b", "a", "b"] }, "host", "b", "each once, in ascending order"),
+      (
+        { $0.events = (0...256).map { .init($0...$0, for: audience, life: 9) } },
+        "number of event ranges", "257", "0 to 256"
+      ),
+      (
+        { $0.events = [.init(1...5, for: audience, life: 0)] }, "life of an event", "0",
+        "1 to 86400"
+      ),
+      (
+        {
+          $0.events = [
+            .init(1...5, for: audience, life: 9), .init(5...6, for: audience, life: 9),
+          ]
+        }, "event", "5", "each number once, in ascending order"
+      ),
+    ]
+    for (change, field, value, allowed) in changes {
+      var parts = try Parts()
+      change(&parts)
+      #expect(throws: ProofError.outOfRange(field: field, value: value, allowed: allowed)) {
+        try parts.made()
+      }
+    }
+    for hint: [UInt8] in [[2, 2, 3], [1, 3, 3], [1, 2, 4]] {
+      var parts = try Parts()
+      parts.token = try Parts.token(hint: hint)
+      #expect(throws: ProofError.differs("gate of the token")) { try parts.made() }
+    }
+  }
+
   @Test("is read in one order only, and whole")
   func order() throws {
     let admission = try Parts().made()
@@ -184,6 +275,10 @@ struct GateAdmissionTests {
   func secrecy() throws {
     let admission = try Parts().made()
     let texts = ["\(admission)", String(reflecting: admission)]
+    #expect(
+      texts[0] == "gate admission: gate \(admission.gate), generation 5, 3600 s, 2 hosts, "
+        + "2 event ranges")
+    #expect(Mirror(reflecting: admission).children.map(\.label) == ["description"])
     for text in texts {
       #expect(text.contains("generation 5") && !text.contains("0707") && !text.contains("7, 7"))
     }
