@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ProofModel
+import Testing
+
+@testable import ProofLink
+
+/// Counts of an exchange that begin again.
+@Suite("Links and timeouts that an exchange counts")
+struct LinkCountTests {
+  private static let table = AttributeTable(
+    values: [
+      .token: 3, .challenge: 5, .command: 8, .verdict: 10, .status: 13, .order: 15, .recall: 17,
+      .reply: 19,
+    ], verdictDescriptor: 11)
+
+  private let token: MeasurementToken
+  private let command: ProvedCommand
+
+  init() throws {
+    let issuer = IssuerKey.random()
+    let instance = InstanceID.random()
+    let identity = try HardwareKeys(
+      id: .random(), secretKey: .random(count: 32), mode: .production,
+      issuers: [issuer.publicKey]
+    ).identity
+    let secrets = try HardwareSecrets(
+      integrityKey: .random(count: 16), integrity: .random(count: 32),
+      deviceKey: .random(count: 16), device: .random(count: 32), form: .diversified)
+    token = try MeasurementGrant(
+      for: identity.id, instance: instance, mode: .production, integrityClasses: .all,
+      attempts: 3, uses: .unlimited, generation: 1, issued: 1_700_000_000, secrets: secrets
+    ).sealed(to: identity, signedBy: issuer)
+    command = ProvedCommand(
+      Command("open", class: 0), proving: .integrity, from: instance, to: identity.id,
+      answering: try Challenge(counter: 7, bytes: [UInt8](repeating: 3, count: 32)), with: secrets)
+  }
+
+  private func sent(_ actions: [LinkExchange.Action]) -> [[UInt8]] {
+    actions.compactMap { if case .send(let pdu) = $0 { pdu } else { nil } }
+  }
+
+  private func timer(_ actions: [LinkExchange.Action]) -> Int {
+    for case .setTimer(let number) in actions.reversed() { return number }
+    return -1
+  }
+
+  @Test("links that failed before a command was sent do not count afterwards")
+  func links() throws {
+    let subscribe: [[UInt8]] = [[0x12, 11, 0, 1, 0]]
+    var exchange = LinkExchange(
+      LinkRequest(
+        .command(after: nil), token: token, isHeld: true, mtu: 23, table: Self.table))
+    _ = exchange.start()
+    #expect(sent(exchange.handle(.connected)) == subscribe)
+    #expect(sent(exchange.handle(.received([0x13]))) == [[0x0A, 5, 0]])
+    let challenge = command.counter.littleEndianBytes + [UInt8](repeating: 3, count: 32)
+    #expect(
+      sent(exchange.handle(.received([0x0B] + challenge.prefix(22)))) == [[0x0C, 5, 0, 22, 0]])
+    _ = exchange.handle(.received([0x0D] + challenge.dropFirst(22)))
+    _ = exchange.handle(.proved(.success(command)))
+    #expect(exchange.commandCount == 1)
+    for _ in 1...2 {
+      _ = exchange.handle(.disconnected)
+      #expect(sent(exchange.handle(.connected)) == subscribe)
+    }
+    _ = exchange.handle(.disconnected)
+    #expect(sent(exchange.handle(.connected)).first?.first == 0x10)
+  }
+
+  @Test("timeouts of a search on an earlier link do not count on the next one")
+  func searches() throws {
+    let delegation = Delegation(
+      try Delegation.Loan(
+        of: CommandClasses(rawValue: 1), to: token.digest, uses: 3, until: 1_900_000_000,
+        serial: 1),
+      from: try Delegation.Lender(
+        .random(), at: .random(), generation: 1, token: token.digest),
+      with: try HardwareSecrets(
+        integrityKey: .random(count: 16), integrity: .random(count: 32),
+        deviceKey: .random(count: 16), device: .random(count: 32), form: .diversified))
+    let find: [[UInt8]] = [[0x08, 20, 0, 0xFF, 0xFF, 0x03, 0x28]]
+    for (task, seals) in [
+      (LinkTask.command(after: nil), true), (.delegation(delegation, .courier), false),
+    ] {
+      var exchange = LinkExchange(
+        LinkRequest(
+          task, token: token, isHeld: true, mtu: 23,
+          link: OpenLink(mtu: 23, table: Self.table), seals: seals))
+      var begun = exchange.start()
+      #expect(sent(begun) == find)
+      for _ in 1...2 {
+        begun = exchange.handle(.timeout(timer(begun)))
+        #expect(sent(begun) == find)
+      }
+      _ = exchange.handle(.disconnected)
+      _ = exchange.handle(.connected)
+      begun = exchange.handle(.received([0x13]))
+      #expect(sent(begun) == find)
+      for _ in 1...2 {
+        begun = exchange.handle(.timeout(timer(begun)))
+        #expect(sent(begun) == find)
+      }
+      let doubted = exchange.handle(.timeout(timer(begun)))
+      #expect(sent(doubted).isEmpty && exchange.table == nil)
+    }
+  }
+}
