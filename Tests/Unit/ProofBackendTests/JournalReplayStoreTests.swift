@@ -303,6 +303,64 @@ import Testing
     #expect(try store.insert(.numbered(3), until: Self.now + 150, at: Self.now + 1))
   }
 
+  @Test("An entry counts at its own slot of its own file; at another place it is damage")
+  func moved() throws {
+    let folder = TestFolder()
+    func pair(_ name: String) throws -> String {
+      let path = try Self.used(folder, name)
+      let store = try Self.open(path, systemTime: Self.now)
+      #expect(try store.begin(at: Self.now).gap == nil)
+      #expect(try store.insert(.numbered(2), until: Self.now + 150, at: Self.now))
+      return path
+    }
+    func gap(_ path: String) throws -> UnixTime? {
+      try Self.open(path, systemTime: Self.now).begin(at: Self.now + 1).gap
+    }
+    let (whole, swapped, foreign) = (try pair("whole"), try pair("swapped"), try pair("foreign"))
+    let entries = 16_384..<16_424
+    try Self.change(swapped) { bytes in
+      for index in entries { bytes.swapAt(index, index + 40) }
+    }
+    // The same keys and ends, under the seed of another file.
+    let other = [UInt8](try Data(contentsOf: URL(filePath: whole)))
+    try Self.change(foreign) { $0.replaceSubrange(entries, with: other[entries]) }
+    #expect(try gap(whole) == nil)
+    #expect(try gap(swapped) == Self.now + 1 && gap(foreign) == Self.now + 1)
+  }
+
+  @Test("A file has the layout that its page gives")
+  func layout() throws {
+    let folder = TestFolder()
+    let path = folder.path("replay")
+    let key = try ReplayKey([UInt8](2...25))
+    let boot = [UInt8](1...9)
+    do {
+      let store = try JournalReplayStore(
+        provisioning: path, boot: boot, systemTime: { Self.now.unsigned - 7 })
+      #expect(try store.insert(key, until: Self.now + 150, at: Self.now + 1))
+    }
+    let bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
+    func word(_ place: Int) -> UInt64 {
+      bytes[place..<place + 8].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
+    #expect(String(decoding: bytes[..<16], as: UTF8.self) == "ProofKitreplays\n")
+    #expect(word(16) == 1 << 32 | 40)
+    #expect(bytes[40..<4_096].allSatisfy { $0 == 0 })
+    // Each change is in the copy that the one before is not in.
+    let (one, two) = (word(4_096), word(8_192))
+    #expect(one % 2 == 0 && two % 2 == 1 && (one + 1 == two || two + 1 == one))
+    let newest = one > two ? 4_096 : 8_192
+    let digest = Digest(hashing: boot).bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) }
+    #expect(
+      (1...8).map { word(newest + 8 * $0) } == [
+        Self.now.unsigned + 1, Self.now.unsigned - 7, 0, 1, 0, 65_536, 1, digest | 1,
+      ])
+    #expect(Array(bytes[16_384..<16_408]) == [UInt8](2...25))
+    #expect(word(16_408) == Self.now.unsigned + 150 && word(16_416) > 1)
+    #expect(bytes.count == 16_384 + 65_536 * 40)
+    #expect(bytes[16_424...].allSatisfy { $0 == 0 })
+  }
+
   @Test("A process that holds the file for too long makes a use fail, not wait")
   func held() throws {
     let folder = TestFolder()
@@ -364,6 +422,25 @@ import Testing
     let store = try Self.open(path)
     #expect(try store.begin(at: Self.now + 1).gap == Self.now + 1)
     #expect(try !store.insert(.numbered(1), until: Self.now + 150, at: Self.now + 1))
+  }
+
+  @Test("A SQLite file with more proofs than a journal takes stays, and no part of a journal does")
+  func takesOverTooMany() throws {
+    let folder = TestFolder()
+    let path = folder.path("replay")
+    do {
+      let old = try Self.earlier(path)
+      for number in 0..<9 {
+        #expect(try old.insert(.numbered(number), until: Self.now + 150, at: Self.now))
+      }
+    }
+    #expect(throws: ReplayStoreFailure.full(entries: 8)) {
+      try Self.open(path, shape: Self.small)
+    }
+    #expect(ReplayFile.isThere(at: path))
+    #expect(!FileManager.default.fileExists(atPath: path + ".new"))
+    let old = try Self.earlier(path)
+    #expect(try !old.insert(.numbered(8), until: Self.now + 150, at: Self.now))
   }
 
   @Test("A SQLite file that another process has open, or that has redeemed events, is left alone")

@@ -133,6 +133,24 @@ import Testing
     #expect(try !store.insert(one, until: Self.now + 150, at: Self.now + 1))
   }
 
+  @Test("Keys that differ in one byte are two", arguments: Place.allCases)
+  func bytes(_ place: Place) throws {
+    let folder = TestFolder()
+    let store = try place.make(folder)
+    let zeros = [UInt8](repeating: 0, count: ReplayKey.byteCount)
+    var keys = [try ReplayKey(zeros)]
+    for index in zeros.indices {
+      var bytes = zeros
+      bytes[index] = UInt8(index + 1)
+      keys.append(try ReplayKey(bytes))
+    }
+    for isNew in [true, false] {
+      for key in keys {
+        #expect(try store.insert(key, until: Self.now + 150, at: Self.now) == isNew, "\(key)")
+      }
+    }
+  }
+
   @Test(
     "A key is there until the highest time is past its end, and no clock brings it back",
     arguments: Place.allCases)
@@ -228,6 +246,16 @@ import Testing
   ) throws -> SQLiteReplayStore {
     try SQLiteReplayStore(
       at: path, boot: boot, systemTime: { systemTime?.unsigned ?? ReplayFile.systemTime })
+  }
+
+  @Test("A file says whose it is, and of which version")
+  func head() throws {
+    let folder = TestFolder()
+    let path = folder.path("replay")
+    do { _ = try SQLiteReplayStore(at: path) }
+    let bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
+    // SQLite's header: the user version, and the application's id, "PfRp".
+    #expect(Array(bytes[60..<64]) == [0, 0, 0, 1] && Array(bytes[68..<72]) == Array("PfRp".utf8))
   }
 
   @Test("A key outlives its process, and so does the moment up to which others may be missing")
