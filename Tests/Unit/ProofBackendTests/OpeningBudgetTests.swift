@@ -82,7 +82,22 @@ import Testing
     #expect(AddressPrefix.of("2001:0DB8::7:0:0:0:1") == "2001:db8:0:7")
     #expect(AddressPrefix.of("2001:db8::1") == AddressPrefix.of("2001:DB8:0:0:ffff::2"))
     #expect(AddressPrefix.of("::1") == "0:0:0:0")
-    #expect(AddressPrefix.of(":") == AddressPrefix.of(":"))
+    #expect(AddressPrefix.of("2001:db8:0000:0:1:2:3:4") == "2001:db8:0:0")
+    #expect(AddressPrefix.of("::FFFF:192.0.2.1") == "192.0.2.1")
+    // Texts that look like IPv4 in IPv6, and are not.
+    #expect(AddressPrefix.of("::abcd:192.0.2.1") == "0:0:0:0")
+    #expect(AddressPrefix.of("1::ffff:192.0.2.1") == "1:0:0:0")
+    #expect(AddressPrefix.of("::ffff:c000:201") == "0:0:0:0")
+  }
+
+  @Test("A text that is no address has a prefix, too: a client can send any")
+  func noAddresses() {
+    for (text, prefix) in [
+      ("", ""), ("unix", "unix"), (":", ""), ("::", "0:0:0:0"), ("1:", "1"), ("1::2::3", "1:0:0:0"),
+      ("1:2:3::4:5:6:7:8", "1:2:3:4"), ("1:2:3::4:5:6:7:8:9", "1:2:3:4"), ("::ffff:", "0:0:0:0"),
+    ] {
+      #expect(AddressPrefix.of(text) == prefix, "\(text)")
+    }
   }
 
   @Test("Known installations are bounded, and the least used ones are dropped first")
