@@ -30,7 +30,6 @@ enum PercentEncoding {
       return String(validating: text, as: UTF8.self)
     }
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(text.count)
     var rest = text[...]
     while let byte = rest.popFirst() {
       if byte == UInt8(ascii: "%") {
