@@ -23,8 +23,11 @@ package final class FolderLock: Sendable {
   ///   - path: The lock's file, made if it is not there. It is never removed, because locks on
   ///     different files of one name do not exclude each other.
   ///   - milliseconds: The longest wait for another user to end; 0 to fail at once.
+  ///   - pause: Waits for a millisecond; nil for the system's clock.
   /// - Throws: ``Refusal``.
-  package init(_ path: String, waiting milliseconds: Int = 0) throws(Refusal) {
+  package init(
+    _ path: String, waiting milliseconds: Int = 0, pause: (() -> Void)? = nil
+  ) throws(Refusal) {
     let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC
     let file = unsafe open(path, flags, mode_t(0o600))
     guard file >= 0 else { throw .failed(FileFailure("open", path, code: errno)) }
@@ -35,7 +38,7 @@ package final class FolderLock: Sendable {
       // The kernel's own wait has no timeout: it would wait for ever for a stopped process.
       if code == EWOULDBLOCK, waited < milliseconds {
         waited += 1
-        _ = usleep(1_000)
+        if let pause { pause() } else { usleep(1_000) }
         continue
       }
       let holder = code == EWOULDBLOCK ? Self.holder(file) : nil
