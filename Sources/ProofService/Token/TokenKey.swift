@@ -109,7 +109,6 @@ final class TokenKey: Sendable {
 
   /// Reserves counts, so that the store counts at least as many tokens as the key will have sealed.
   private func reserve() throws(ServiceError) {
-    guard !key.algorithm.isSignature else { return }
     try reserved.withLock { (end) throws(ServiceError) in
       let sealed = try ServiceError.ofJOSE { () throws(JOSEError) in
         try JWEEncrypter(key).sealedCount

@@ -154,6 +154,62 @@ import Testing
     #expect(blocks.count == 3 && blocks.contains(0) && blocks.max()! >= 4)
   }
 
+  @Test func `an account is read again after a change, and not before`() throws {
+    let store = InterruptedStore()
+    let bench = try Bench(store)
+    _ = try bench.account.snapshot()
+    var readings = store.tables.load(ordering: .relaxed)
+    for _ in 0..<3 {
+      _ = try bench.account.snapshot()
+      #expect(bench.get("/health").status == 200)
+    }
+    #expect(store.tables.load(ordering: .relaxed) == readings)
+    for name in ["a.example.com", "b.example.com"] {
+      try bench.management.add(API(name))
+      readings = store.tables.load(ordering: .relaxed)
+      #expect(try bench.account.snapshot().apis[name] != nil)
+      #expect(store.tables.load(ordering: .relaxed) > readings)
+    }
+  }
+
+  @Test func `a wrapped key keeps each of its parts, and one that lacks a part is none`() throws {
+    let account = secret([UInt8](repeating: 7, count: 32))
+    let whole = try WrappedKey.wrap(account, by: keyFile())
+    let fields = whole.fields
+    #expect(fields.members.map(\.name).sorted() == ["kind", "memory", "passes", "salt", "wrapped"])
+    let read = try #require(WrappedKey(fields))
+    #expect(read.kind == whole.kind && read.salt == whole.salt && read.wrapped == whole.wrapped)
+    #expect(read.passes == whole.passes && read.memory == whole.memory)
+    for (name, _) in fields.members {
+      for wrong in [nil, [[]], "?"] as [JSONValue?] where name != "kind" || wrong != "?" {
+        var less = fields
+        less[name] = wrong
+        #expect(WrappedKey(less) == nil, "\(name)")
+      }
+    }
+  }
+
+  @Test func `an account's name has 64 plain characters at most`() throws {
+    for name in ["a", "0", "z-9", String(repeating: "a", count: 64)] {
+      let store = MemoryStore()
+      let (account, _) = try Account.create(
+        name, in: store, lockedBy: keyFile(), url: "https://a.example.com")
+      #expect(account.name == name)
+      #expect(try Account.identity(in: store) == (name, "key file"))
+    }
+    for name in ["a`", "a{", "a/", "a:", "a.", "é", String(repeating: "b", count: 90)] {
+      #expect(
+        throws: ServiceError.invalid(
+          "account name", value: String(name.prefix(80)),
+          allowed: "1 to 64 lower-case letters, digits and hyphens")
+      ) {
+        try Account.create(
+          name, in: MemoryStore(), lockedBy: keyFile(), url: "https://a.example.com")
+      }
+    }
+    #expect(throws: ServiceError.noAccount) { try Account.identity(in: MemoryStore()) }
+  }
+
   @Test func `a change of something else does not make a key anew`() throws {
     let bench = try Bench()
     _ = try bench.management.exampleToken(for: Bench.lockAPI)

@@ -24,6 +24,20 @@ final class InterruptedStore: Store {
 
   func sharedTime() throws(StoreError) -> UnixTime? { clock.withLock { $0 } }
 
+  /// How old the surveys of devices are: those of a store with replicas are.
+  let surveyAge = Mutex(SurveyAge.present)
+
+  func surveyedDevices(latest count: Int) throws(StoreError) -> Surveyed<[DeviceRow]> {
+    Surveyed(try store.devices(latest: count), surveyAge.withLock { $0 })
+  }
+  func surveyedCounts() throws(StoreError) -> Surveyed<StoreCounts> {
+    try answer()
+    return Surveyed(try store.counts(), surveyAge.withLock { $0 })
+  }
+
+  /// Whether marks cannot be dropped.
+  let keepsMarks = Mutex(false)
+
   /// The readings of a device before a report is judged.
   let glances = Atomic(0)
 
@@ -48,7 +62,13 @@ final class InterruptedStore: Store {
   func row(_ key: String, of table: StoreTable) throws(StoreError) -> [UInt8]? {
     try store.row(key, of: table)
   }
-  func rows(of table: StoreTable) throws(StoreError) -> [StoreRow] { try store.rows(of: table) }
+  /// How often rows of a table were read.
+  let tables = Atomic(0)
+
+  func rows(of table: StoreTable) throws(StoreError) -> [StoreRow] {
+    tables.add(1, ordering: .relaxed)
+    return try store.rows(of: table)
+  }
   func revision() throws(StoreError) -> UInt64 {
     try answer()
     return try store.revision()
@@ -62,7 +82,8 @@ final class InterruptedStore: Store {
   }
   @discardableResult
   func dropMarks(expiredBefore time: UnixTime) throws(StoreError) -> Int {
-    try store.dropMarks(expiredBefore: time)
+    if keepsMarks.withLock({ $0 }) { throw .database("test", detail: "read only") }
+    return try store.dropMarks(expiredBefore: time)
   }
   func dropDevices(lastSeenBefore time: UnixTime, atMost count: Int) throws(StoreError) -> Int {
     try store.dropDevices(lastSeenBefore: time, atMost: count)
