@@ -128,8 +128,7 @@ package final class GateClient: Sendable {
   }
 
   func send(
-    _ request: Request, _ time: Duration = .seconds(10), _ limit: Int = 1 << 16,
-    _ cancellation: Cancellation = Cancellation()
+    _ request: Request, _ time: Duration, _ limit: Int, _ cancellation: Cancellation
   ) throws(GateError) -> Response {
     if cancellation.isCancelled { throw .cancelled }
     var sent = TransportRequest(

@@ -64,7 +64,7 @@ struct GateRoundTripTests {
     let session = client.session
     let twice = try session.signedByInstallation(
       session.guarded(session.signedByInstallation(session.guarded(parties.payment(6)))))
-    #expect(try client.send(twice).status == 200)
+    #expect(try client.send(twice, .seconds(10), 1 << 16, Cancellation()).status == 200)
   }
 
   @Test("a digest in a header field of its own travels with the proof, and the API reads it")

@@ -269,14 +269,14 @@ struct ChallengeAnswerTests {
     let stage = try GateStage()
     let (client, gate) = try stage.challenging { $0.level = 4 }
     let first = try stage.session.guarded(stage.request)
-    let response = try client.send(first)
+    let response = try client.send(first, .seconds(10), 1 << 16, Cancellation())
     stage.session.note(response, to: first)
     let challenge = try #require(try GateClient.challenge(in: response))
     let fields = try await client.answer(to: challenge, for: stage.request)
     #expect(fields.map(\.name) == ["proof-challenge", "proof-answer"])
     var again = try stage.session.guarded(stage.request)
     for field in fields { again.set(field.name, to: field.value) }
-    let last = try client.send(again)
+    let last = try client.send(again, .seconds(10), 1 << 16, Cancellation())
     stage.session.note(last, to: again)
     #expect(last.status == 200 && gate.state.withLock { $0.answered } == 1)
     #expect(client.clearance(for: "api.example.com") == last.value(of: "proof-clearance"))
