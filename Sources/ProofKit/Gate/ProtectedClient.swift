@@ -339,9 +339,8 @@ extension Attestor {
         guard error.canHeal else { throw error }
         gates.configuration?.log.write(.warning, "\(error)")
         let jitter = Double.random(in: 0.9...1.1)
-        do { try await Task.sleep(for: pause * jitter) } catch {
-          throw AttestationError(.cancelled)
-        }
+        // A task that is cancelled here ends with its next update.
+        try? await Task.sleep(for: pause * jitter)
         pause = min(pause * 2, .seconds(300))
       }
     }
