@@ -155,7 +155,9 @@ final class InProcessService: Transport {
           generation: UInt32(state.salt))
       else { return [] }
       state.drafts[salt] = draft
-      return AttestationChallenge(draft, lifetime: 60, configSerial: state.serial).bytes
+      return AttestationChallenge(
+        draft, lifetime: 60, configSerial: state.serial, key: question.hasKey ? .nothing : nil
+      ).bytes
     }
   }
 
