@@ -3,6 +3,7 @@
 import AccountStores
 import PostgresServers
 import PostgresStore
+import ProofBackend
 import ProofModel
 import Testing
 
@@ -105,5 +106,102 @@ import Testing
     #expect(throws: StoreError.self) { try move.move(("name", [])) }
     #expect(try !move.isBegun() && store.revision() == 0)
     #expect(try place.bytes(of: "last") == [1])
+  }
+
+  @Test func `a move that is finished is not taken back, and names where the account is`() throws {
+    let store = try SQLiteStore(creatingAt: place.path(of: "first"))
+    try fill(store, records: 5)
+    let move = try StoreMove(from: file("first"), to: file("last"))
+    let none = #expect(throws: StoreError.self) { try move.undo() }
+    #expect(try #require(none).description.contains("it has no mark of a move"))
+    #expect(try !move.isBegun())
+    #expect(throws: StoreError.busy(path: place.path(of: "first"))) { try move.move(nil) }
+    let moved = try move.move(("name", []))
+    #expect(try moved.name == "name" && move.isBegun())
+    let error = #expect(throws: StoreError.self) { try move.undo() }
+    #expect(try #require(error).description.contains("its account is at \(place.path(of: "last"))"))
+    #expect(try move.isBegun())
+    #expect(throws: StoreError.self) { try store.revision() }
+    // Another target is told where the account went.
+    let other = try StoreMove(from: file("first"), to: file("other"))
+    for body in [{ _ = try other.move(nil) }, { try other.undo() }] as [() throws -> Void] {
+      let error = #expect(throws: StoreError.self) { try body() }
+      #expect(try #require(error).description.contains(place.path(of: "last")))
+    }
+    #expect(throws: StoreError.self) { try file("other").open() }
+    _ = try file("last").open()
+  }
+
+  @Test func `a sum counts each kind and each table, and its digest each byte in order`() throws {
+    func row(_ table: StoreTable, _ key: UInt8) -> MoveRecord {
+      MoveRecord([.number(Int64(table.rawValue)), .bytes([key]), .bytes([])])
+    }
+    let counter = MoveRecord([.bytes([1]), .number(7)])
+    var sum = MoveSum()
+    sum.add([], of: .row)
+    #expect(sum == MoveSum() && sum.digest == [])
+    sum.add([row(.api, 1), row(.api, 2), row(.pin, 1)], of: .row)
+    sum.add([counter], of: .counter)
+    #expect(sum.counts == [3, 1, 0, 0] && sum.rows == [.api: 2, .pin: 1])
+    #expect(sum.digest.count == 32)
+    var parts = MoveSum()
+    for record in [row(.api, 1), row(.api, 2), row(.pin, 1)] { parts.add([record], of: .row) }
+    parts.add([counter], of: .counter)
+    #expect(parts == sum, "pages may have any size")
+    var other = MoveSum()
+    other.add([row(.api, 2), row(.api, 1), row(.pin, 1)], of: .row)
+    other.add([counter], of: .counter)
+    #expect(other.counts == sum.counts && other.digest != sum.digest)
+    #expect(
+      MoveRecord([.number(-2), .bytes([5, 6])]).encoded
+        == [0, 0xFE] + [UInt8](repeating: 0xFF, count: 7) + [1, 2, 0, 0, 0, 0, 0, 0, 0, 5, 6])
+    #expect(MoveKind.allCases.map(\.table) == ["row", "counter", "device", "gate_line"])
+    #expect(MoveKind.allCases.map(\.keyCount) == [2, 1, 1, 2])
+    #expect(
+      MoveKind.allCases.map { $0.columns.map(\.name).joined(separator: " ") } == [
+        "tbl key value", "name value",
+        "device version generation first_seen last_seen note", "device gate generation",
+      ])
+    #expect(
+      MoveKind.allCases.map { $0.columns.map { $0.isNumber ? 1 : 0 } } == [
+        [1, 0, 0], [0, 1], [0, 1, 1, 1, 1, 0], [0, 0, 1],
+      ])
+    #expect(counter.bytes(1) == [] && counter.number(0) == 0 && counter.number(1) == 7)
+  }
+
+  @Test func `a moved account has another document of its salts' keys, and no other change`() throws
+  {
+    func row(_ table: StoreTable, _ key: String) -> MoveRecord {
+      MoveRecord([.number(Int64(table.rawValue)), .bytes(Array(key.utf8)), .bytes([1])])
+    }
+    let records = [
+      row(.account, "saltKey"), row(.account, "secret"), row(.api, "saltKey"),
+      row(.account, "saltKey2"),
+    ]
+    let moved = records.with(salts: [7, 8])
+    #expect(moved[0].bytes(2) == [7, 8] && moved[0].bytes(1) == records[0].bytes(1))
+    #expect(Array(moved[1...]) == Array(records[1...]))
+  }
+
+  @Test(.enabled(if: Server.isThere))
+  func
+    `a mark in a database forgets used event tokens: an account that returns does not claim them`()
+    throws
+  {
+    let database = try Server.main.database()
+    let store = try PostgresAccountStore(database.options(), creating: "name")
+    let audience = try AudienceID([UInt8](1...16))
+    let now: UnixTime = 1_800_000_000
+    let used = try store.redemptions(for: audience)
+    _ = try used.begin(at: now)
+    #expect(try used.insert(ReplayKey([UInt8](1...24)), until: now + 150, at: now))
+    let owner = try PostgresOptions(
+      settings: Server.main.settings(database.name, user: "proof_migrator"))
+    let move = try StoreMove(from: .database(owner, account: nil), to: file("none/store"))
+    #expect(throws: StoreError.self) { try move.move(("name", [])) }
+    try move.undo()
+    let again = try PostgresAccountStore(database.options(), opening: "name")
+      .redemptions(for: audience)
+    #expect(try again.begin(at: now + 10) == ReplayMemory(highest: 0, gap: now + 10))
   }
 }
