@@ -88,20 +88,16 @@ package struct Migrator {
   }
 
   private func retry(_ script: String) throws(PostgresError) {
-    for _ in 1..<Self.attemptsMax {
+    var attempt = 1
+    while true {
       do throws(PostgresError) {
         return try connection.execute(script, timeout: Self.stepTimeout)
       } catch {
         try? connection.execute("ROLLBACK")
         // A lock that was not granted. Every other failure is the caller's to see.
-        guard error.state == "55P03" else { throw error }
+        guard error.state == "55P03", attempt < Self.attemptsMax else { throw error }
+        attempt += 1
       }
-    }
-    do throws(PostgresError) {
-      try connection.execute(script, timeout: Self.stepTimeout)
-    } catch {
-      try? connection.execute("ROLLBACK")
-      throw error
     }
   }
 }
