@@ -134,6 +134,15 @@ import Testing
     #expect(try site.answer("GET", "/search", from: "203.0.113.5").challengeLevel == 3)
     #expect(ChallengeLoad.level(.init(.work, level: 17), adding: 8) == 18)
     #expect(ChallengeLoad.level(.init(.work, level: 20), adding: 8) == 20, "the operator's own")
+    let memory = (0...7 as ClosedRange<UInt8>).map {
+      ChallengeLoad.level(.init(.memoryWork, level: 1), adding: $0)
+    }
+    #expect(memory == [1, 1, 2, 2, 3, 3, 3, 3], "two bits of work are one of memory")
+    #expect(ChallengeLoad.level(.init(.memoryWork, level: 5), adding: 8) == 5)
+    for kind in [ChallengeKind.token, .proof, .person] {
+      #expect(ChallengeLoad.level(.init(kind, level: 3), adding: 8) == 0)
+    }
+    #expect((1 << 16...1 << 18).contains(ChallengeLoad.byteCount))
     #expect(ChallengeLoad.level(.init(.memoryWork, level: 1), adding: 8) == 3)
     #expect(
       ChallengeLoad.level(.init(.memoryWork, level: 1), adding: 8) == ChallengeLoad.memoryCeiling)

@@ -147,6 +147,22 @@ import Testing
     #expect(try site.verdict(passed, "GET", "/token")?.solved == ["token", "work"])
   }
 
+  @Test("Work pays for the opening of a token that comes with it, and stands for none")
+  func forgedToken() throws {
+    let site = try site()
+    let forged = ("Proof-Token", flipped(site.token, bit: 1600))
+    let asked = site.answer("GET", "/token")
+    let id = ("Proof-Challenge", try #require(asked["Proof-Challenge"]))
+    let paid = try site.solved(site.answer("GET", "/token", [id, forged]))
+    let refused = site.answer("GET", "/token", paid + [forged])
+    #expect(refused.status == 428 && refused["Proof-Verdict"] == nil)
+    #expect(refused.reason == ChallengeRefusal.wrong.description)
+    if let clearance = refused["Proof-Clearance"] {
+      #expect(site.answer("GET", "/token", [("Proof-Clearance", clearance)]).status == 428)
+    }
+    #expect(site.requests.admissionCount == 0)
+  }
+
   @Test("A rule that watches asks for nothing")
   func watching() throws {
     var openings = OpeningBudget()

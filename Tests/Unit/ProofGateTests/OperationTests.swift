@@ -98,6 +98,36 @@ import Testing
     #expect(names.prefix(92).allSatisfy { memory.answer(to: $0) == nil })
   }
 
+  @Test("The oldest answer makes room, one after the other, and each place is used again")
+  func room() {
+    let memory = SecondQuestions(capacity: 3) { 1 }
+    let names = (0..<8).map { Digest(hashing: [UInt8($0)]) }
+    for (number, name) in names.enumerated() {
+      memory.keep(pass(number), to: name)
+      memory.keep(pass(number), to: name)
+      for (other, name) in names.prefix(number + 1).enumerated() {
+        #expect(
+          (memory.answer(to: name) != nil) == (other + 3 > number), "\(other) after \(number)")
+      }
+    }
+    #expect(SecondQuestions.capacity == 4096)
+  }
+
+  @Test("An id has 16 to 128 characters, and the length of each line counts")
+  func lengths() {
+    for (count, isID) in [(15, false), (16, true), (128, true), (129, false)] {
+      let name = named { $0[2].value = String(repeating: "a", count: count) }
+      #expect((name != nil) == isID, "\(count)")
+    }
+    // An address and a body that are missing are other ones than those that are empty, or than a further line.
+    let none = SecondQuestions.name(of: Self.lines, from: nil, .original)
+    #expect(none != named() && none == SecondQuestions.name(of: Self.lines, from: "", .original))
+    #expect(
+      SecondQuestions.name(of: Self.lines, [], from: nil, .original)
+        != SecondQuestions.name(of: Self.lines, [1], from: nil, .original))
+    #expect(named { $0[3] = (name: "signature", value: "a") } == named(), "names have no case")
+  }
+
   @Test(
     "An emergency token counts by its digest until it ends, and a file that is none has its line")
   func bypass() throws {
@@ -112,6 +142,31 @@ import Testing
     #expect(
       file.name(of: Hexadecimal.encode(Digest(hashing: Array("secret".utf8)).bytes), at: 1) == nil)
     #expect(try BypassFile([]).name(of: "", at: 0) == nil)
+    let name32 = String(repeating: "n", count: 32)
+    let digits = Self.id + Self.id
+    for good in ["\(name32) \(digits) 7", "A-z.0_9 \(digits)\t7 # a", "  a \(digits) 7\r"] {
+      #expect(throws: Never.self) { try BypassFile(Array(good.utf8)) }
+    }
+    for (bad, line) in [
+      ("\n\(name32)n \(digits) 7", 2), ("a \(digits) -7", 1), ("a \(digits) 7 8", 1),
+      ("\n\na \(digits)", 3),
+      ("a/b \(digits) 7", 1), ("a \(digits)00 7", 1),
+    ] {
+      let error = #expect(throws: BypassFileError.self) { try BypassFile(Array(bad.utf8)) }
+      #expect(error?.description.hasPrefix("line \(line): write NAME, 64 hexadecimal") == true)
+    }
+    let most = (0..<64).map { "a\($0) \(digits) 7\n" }.joined()
+    #expect(throws: Never.self) { try BypassFile(Array(most.utf8)) }
+    let many = #expect(throws: BypassFileError.self) {
+      try BypassFile(Array((most + "b \(digits) 7").utf8))
+    }
+    #expect(many?.description == "line 65: a file has at most 64 tokens")
+    let full = [UInt8](repeating: UInt8(ascii: "#"), count: 65_536)
+    #expect(throws: Never.self) { try BypassFile(full) }
+    for wrong in [full + [0x23], [0xFF]] as [[UInt8]] {
+      let error = #expect(throws: BypassFileError.self) { try BypassFile(wrong) }
+      #expect(error?.description == "line 1: the file is too long, or no text")
+    }
     for bad in [
       "a b c", "a \(String(repeating: "0", count: 62)) 1", "a b", "ä \(Self.id)\(Self.id) 1",
     ] {
@@ -145,6 +200,25 @@ import Testing
       let one = share.takes(handle: nil, address: "2001:db8:0:\(number)::1", rule: "a")
       #expect(one == share.takes(handle: nil, address: "2001:db8:0:\(number)::2", rule: "a"))
     }
+    // A client without a handle counts by its address, and one without both is one client.
+    let addresses = (0..<5000).filter {
+      share.takes(handle: nil, address: "10.0.\($0 / 250).\($0 % 250)", rule: "a")
+    }
+    #expect((2250...2750).contains(addresses.count))
+    #expect(
+      share.takes(handle: "h7", address: "a", rule: "a")
+        == share.takes(handle: "h7", address: nil, rule: "a"))
+    // Nodes of two versions draw alike: four bytes of the SHA-256 of rule, blank and client.
+    let (one, most) = (try #require(Rollout(1)), try #require(Rollout(99)))
+    for number in 0..<2000 {
+      let bytes = Digest(hashing: Array("a h\(number)".utf8)).bytes
+      let drawn =
+        (UInt32(bytes[0]) << 24 | UInt32(bytes[1]) << 16 | UInt32(bytes[2]) << 8 | UInt32(bytes[3]))
+        % 10_000
+      #expect(one.takes(handle: "h\(number)", address: nil, rule: "a") == (drawn < 100))
+      #expect(most.takes(handle: "h\(number)", address: nil, rule: "a") == (drawn < 9_900))
+    }
     #expect(Rollout(-1) == nil && Rollout(101) == nil)
+    #expect(Rollout(0)?.percent == 0 && Rollout(100) == .all)
   }
 }

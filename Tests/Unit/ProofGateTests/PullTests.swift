@@ -28,7 +28,9 @@ import Testing
       fingerprint = Digest(hashing: Array("pfa1.config-key.".utf8) + (key.publicBytes ?? []))
     }
 
-    func text(serial: Int, made: Int = 1000, gate: UInt8 = 7, extra: String = "") throws -> String {
+    func text(
+      serial: Int, made: Int = 1000, gate: UInt8 = 7, extra: String = "", type: String = "gate+jwt"
+    ) throws -> String {
       func text(_ bytes: [UInt8]) -> String { Base64.encode(bytes, .url) }
       let payload = """
         {"acc":"demo","nam":"web","gat":"\(text([UInt8](repeating: gate, count: 16)))","ser":\(serial),\
@@ -36,7 +38,7 @@ import Testing
         "hdr":{"proof":"proof","token":"proof-token"},"hst":["api.example.com"],"xks":[],"aks":[],\
         "iss":[],"rev":[],"evt":[]\(extra),"key":"\(text(key.publicBytes ?? []))"}
         """
-      return try JWSSigner(key).sign(payload: Array(payload.utf8).span, type: "gate+jwt")
+      return try JWSSigner(key).sign(payload: Array(payload.utf8).span, type: type)
     }
 
     /// The answers from now on; nil for none.
@@ -116,6 +118,33 @@ import Testing
     #expect(pull.counts.inRow == 0)
   }
 
+  @Test("A configuration for redeemers alone is none for a gate")
+  func audience() throws {
+    service.answer = .text(
+      try service.text(serial: 3, extra: ",\"aud\":\"shop\"", type: "redeemer+jwt"), tag: "\"a\"")
+    let failure = #expect(throws: PullFailure.self) { try pull.pull(after: nil) }
+    #expect(failure?.description == "\(GateConfigurationError.audienceOnly("shop"))")
+    #expect(pull.counts.refused == 1 && pull.counts.inRow == 1 && pull.counts.heard == nil)
+    #expect(!FileManager.default.fileExists(atPath: file))
+  }
+
+  @Test(
+    "An earlier configuration of the same serial is told with both seconds, the same one is taken")
+  func sameSerial() throws {
+    service.answer = .text(try service.text(serial: 3), tag: "\"a\"")
+    let held = try #require(try pull.pull(after: nil)).configuration
+    #expect(try pull.pull(after: held)?.configuration.serial == 3)
+    service.answer = .text(try service.text(serial: 3, made: 999), tag: "\"b\"")
+    let failure = #expect(throws: PullFailure.self) { try pull.pull(after: held) }
+    #expect(
+      failure?.description == "The gate holds a configuration of second 1000, and 999 is older.")
+    service.answer = .text(try service.text(serial: 4, made: 999), tag: "\"c\"")
+    #expect(try pull.pull(after: held)?.configuration.serial == 4)
+    #expect(
+      pull.counts
+        == .init(taken: 3, unchanged: 0, failed: 0, refused: 1, inRow: 0, heard: 77))
+  }
+
   @Test("A service that is gone changes nothing")
   func gone() throws {
     service.answer = .text(try service.text(serial: 3), tag: "\"a\"")
@@ -149,6 +178,9 @@ import Testing
     #expect(schedule.wait(afterFailures: 0, random: 0) == 24)
     #expect(abs(schedule.wait(afterFailures: 0, random: 1) - 36) < 0.001)
     #expect(PullSchedule(interval: 900).wait(afterFailures: 3, random: 0.5) == 900)
+    #expect(PullSchedule() == PullSchedule(interval: 30, ceiling: 600))
+    #expect(schedule.wait(afterFailures: -1, random: 0.5) == 30)
+    #expect(PullSchedule(interval: 500).wait(afterFailures: 1, random: 0.5) == 600)
   }
 
   @Test("Answers of any form are judged, and only the service's own are taken")
