@@ -45,9 +45,9 @@ enum PageLanguage: String, Sendable, CaseIterable {
   /// Thousandths of a text such as `q=0.8`; 0 for any other text.
   private static func weight(_ text: Substring) -> Int {
     let digits = text.utf8.dropFirst(2)
-    guard text.utf8.starts(with: "q=".utf8), let first = digits.first, digits.count <= 5 else {
-      return 0
-    }
+    guard text.utf8.starts(with: "q=".utf8), let first = digits.first, digits.count <= 5,
+      digits.dropFirst().first ?? UInt8(ascii: ".") == UInt8(ascii: ".")
+    else { return 0 }
     if first == UInt8(ascii: "1") { return 1000 }
     let decimals = digits.dropFirst(2).map { Int($0) - 48 }
     guard first == UInt8(ascii: "0"), decimals.allSatisfy({ (0...9).contains($0) }) else {
