@@ -117,7 +117,14 @@ extension HardwareConnection {
   /// the hardware may hold the one that is named.
   private func party(to delegation: Delegation) -> LoanParty {
     let loan = delegation.loan
-    if loan.takesBack { return delegation.owner == hardware.instance ? .reader : .courier }
+    if loan.takesBack {
+      // The receipt is made with the token under which the owner took back, and can be read with its pair alone.
+      let isReadable =
+        delegation.owner == hardware.instance
+        && (delegation.generation == hardware.generation
+          || delegation.generation == before?.hardware.generation)
+      return isReadable ? .reader : .courier
+    }
     if loan.member == hardware.token.digest { return .member }
     return loan.member == before?.hardware.token.digest ? .reader : .courier
   }
