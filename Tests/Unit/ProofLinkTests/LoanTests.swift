@@ -269,7 +269,9 @@ extension BenchTests {
       #expect(error?.code == "LOCK-19.9")
     }
 
-    @Test("an owner who renewed its token in between takes back, and cannot read the receipt")
+    @Test(
+      "an owner who renewed its token in between takes back, and cannot read the receipt",
+      .timeLimit(.minutes(1)))
     func takenBackAndRenewed() async throws {
       let stage = try LoanStage()
       try await stage.introduce()
