@@ -75,7 +75,8 @@ extension HardwareConnection {
   ///   - delegation: The delegation.
   ///   - deadline: The time limit of the call.
   /// - Returns: The hardware's receipt, with the number of uses that are left. Nil if the receipt is
-  ///   for another app: anyone on the link could have made such an answer.
+  ///   for another app, or for an earlier token of an owner who takes back: anyone on the link could
+  ///   have made such an answer.
   /// - Throws: ``LinkError``; ``LinkError/Reason/delegationRefused``, with the cause in
   ///   ``LinkError/code``, ``LinkError/Reason/delegationMissing`` if the hardware takes none.
   @discardableResult

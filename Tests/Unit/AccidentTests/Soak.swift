@@ -132,7 +132,7 @@ final class Soak {
     flashBefore = locks.map(\.flashOperations)
   }
 
-  /// What the tokens of a user permit that are issued now.
+  /// The rights of the tokens of a user that are issued now.
   func rights(of user: Int) -> SoakModel.Rights {
     switch user {
     case 0: .init(own: 0b1111, device: 0b10, delegable: lendsMore ? 0b1010 : 0b10, channel: true)

@@ -188,13 +188,17 @@ extension Soak {
 
   func order(_ which: Int, _ lock: Int) async throws {
     let door = try door(which, lock)
-    try await order(lock, over: door)
+    try await order(lock, by: which, over: door)
     await door.disconnect()
   }
 
   /// An order of the backend, carried by any phone.
-  func order(_ lock: Int, over door: HardwareConnection) async throws {
+  func order(_ lock: Int, by which: Int, over door: HardwareConnection) async throws {
     world.pass(seconds: 60)
+    // An app that fits another pair by now forgets what it knew of the one that is held.
+    if sides[which].believed[lock] != chosen(which, lock).generation {
+      sides[which].believed[lock] = nil
+    }
     let roll = below(8)
     if roll == 0 {
       try await door.deliver(world.issuer().orderFloor(for: locks[lock].id))

@@ -177,7 +177,7 @@ extension Soak {
       guard let other else { return }
       try await order(other, lock)
     case 5:
-      try await order(lock, over: visit.door)
+      try await order(lock, by: which, over: visit.door)
       visit.channel = nil
     case 6:
       // An update that is registered, or one that is not.

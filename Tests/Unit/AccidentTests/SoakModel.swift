@@ -5,7 +5,7 @@ import ProofModel
 /// The expectation of the soak: locks and stores in whole numbers, without keys, proofs or messages. Written from SPEC.md
 /// alone. A ratchet is a number that no other one equals. Classes are bits.
 struct SoakModel {
-  /// What a token permits.
+  /// The rights of a token.
   struct Rights: Equatable {
     var own: UInt16
     var device: UInt16

@@ -23,7 +23,7 @@ extension SoakModel {
     var takesBack: Bool { classes == 0 }
   }
 
-  /// What a slot was lent.
+  /// A loan in a slot.
   struct Loan {
     let grant: Grant
     let ownerPlace: Int
@@ -148,7 +148,7 @@ extension SoakModel {
     }
   }
 
-  /// What the lock was found to store, within the bounds that were expected.
+  /// Takes over the numbers that the lock was found to store, within the bounds that were expected.
   mutating func set(uses: Int, lent: Int, at lock: Int, of user: Int) {
     locks[lock].slots[user]?.uses = uses
     if let place = place(user, at: lock) { locks[lock].rows[place].loan?.uses = lent }

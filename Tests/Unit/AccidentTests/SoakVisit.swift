@@ -112,7 +112,7 @@ extension Soak {
     try Command(Array("open".utf8), class: CommandClass(UInt8(bit.trailingZeroBitCount)))
   }
 
-  /// What the model expects of the next command.
+  /// The expectation of the model for the next command.
   private struct Expectation {
     var answers: Set<String>
     /// Whether the app has the key of a channel, and whether the lock takes the command in it.
@@ -333,6 +333,8 @@ extension Soak {
     explain(locks[lock].doneCount - done == (isDone ? 1 : 0), "the outcome is not so: \(isDone)")
     if isDone, let word = expected.first(where: { $0.hasPrefix("accepted") }) {
       note(word, which, lock, class: bit)
+      // It may have died before it stored that its token is held.
+      sides[which].believed[lock] = nil
     } else {
       try audit(which, lock)
     }
