@@ -75,7 +75,8 @@ extension HardwareConnection {
   ///   - delegation: The delegation.
   ///   - deadline: The time limit of the call.
   /// - Returns: The hardware's receipt, with the number of uses that are left. Nil if the receipt is
-  ///   for another app: anyone on the link could have made such an answer.
+  ///   for another app, or for an earlier token of an owner who takes back: anyone on the link could
+  ///   have made such an answer.
   /// - Throws: ``LinkError``; ``LinkError/Reason/delegationRefused``, with the cause in
   ///   ``LinkError/code``, ``LinkError/Reason/delegationMissing`` if the hardware takes none.
   @discardableResult
@@ -117,7 +118,14 @@ extension HardwareConnection {
   /// the hardware may hold the one that is named.
   private func party(to delegation: Delegation) -> LoanParty {
     let loan = delegation.loan
-    if loan.takesBack { return delegation.owner == hardware.instance ? .reader : .courier }
+    if loan.takesBack {
+      // The receipt is made with the token under which the owner took back, and can be read with its pair alone.
+      let isReadable =
+        delegation.owner == hardware.instance
+        && (delegation.generation == hardware.generation
+          || delegation.generation == before?.hardware.generation)
+      return isReadable ? .reader : .courier
+    }
     if loan.member == hardware.token.digest { return .member }
     return loan.member == before?.hardware.token.digest ? .reader : .courier
   }

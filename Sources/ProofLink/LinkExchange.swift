@@ -112,7 +112,8 @@ package struct LinkExchange: ~Copyable {
   package static let commandCountMax = 6
   /// Answers *malformed* to a recall with which it gives up.
   package static let unreadRecallCountMax = 3
-  /// Links with which it gives up on which the token had a receipt of another key, and no other answer.
+  /// Links with which it gives up on which the token, or the delegation, had a receipt of another key, and no other
+  /// answer.
   package static let unreadReceiptCountMax = 3
 
   let request: LinkRequest
@@ -156,7 +157,7 @@ package struct LinkExchange: ~Copyable {
   var isAskedBefore = false
   /// Answers *malformed* to a recall.
   var unreadRecallCount = 0
-  /// Whether the token was answered with a receipt of another key, since it was presented last.
+  /// Whether the token, or the delegation, was answered with a receipt of another key, since it was sent last.
   var hasUnreadReceipt = false
   private var unreadReceiptCount = 0
   /// Whether new links may help after a failure: false once the hardware can no longer tell what
@@ -342,8 +343,8 @@ package struct LinkExchange: ~Copyable {
     case .commanding:
       // The verdict may be lost while the link is up.
       recall()
-    case .presenting where misreadsReceipts():
-      // The hardware took the token, and this device has another key than the measured one.
+    case .presenting where misreadsReceipts(), .delegating where misreadsReceipts():
+      // The hardware took the token or the delegation, and this device has another key than the measured one.
       fail(.refused(.deviceDiffers, isAuthenticated: false))
     case .presenting, .checking, .recalling, .ordering, .reading, .delegating, .checkingLoan:
       // The handle may also be wrong: changed since, or damaged at discovery. Writes there are ignored,

@@ -38,6 +38,7 @@ extension LinkExchange {
 
   private mutating func delegate() {
     guard case .delegation(let delegation, _) = request.task else { return }
+    hasUnreadReceipt = false
     enter(.delegating)
     reference = HardwareReference.of(delegation, at: request.token)
     channel = nil
@@ -62,7 +63,9 @@ extension LinkExchange {
     case .success(let receipt?) where receipt.verdict == .orderDone:
       finish(.success(.delegated(receipt)))
     // Forged answers do not prolong the wait for the hardware's: its timer runs on.
-    case .success: phase = .delegating
+    case .success:
+      phase = .delegating
+      hasUnreadReceipt = true
     }
   }
 

@@ -115,13 +115,15 @@ package struct Bench: LinkPeripheral {
 
   /// A pair of any hardware and instance.
   package static func pair(
-    _ token: MeasurementToken, at hardware: HardwareID, of instance: InstanceID
+    _ token: MeasurementToken, at hardware: HardwareID, of instance: InstanceID,
+    generation: UInt32 = 1
   ) throws -> PairedHardware {
     let sources = try [
       Source(SourceID(.device, 1), version: 1, groupsLog2: 0),
       Source(SourceID(.app, 2), version: 1, groupsLog2: 0),
     ]
-    let draft = try BaselineDraft(salt: Salt([UInt8](repeating: 8, count: 16)), sources: sources)
+    let draft = try BaselineDraft(
+      salt: Salt([UInt8](repeating: 8, count: 16)), sources: sources, generation: generation)
     let evidence = try EvidenceSet(
       sources.map { try EvidenceRecord($0.id, name: Array("name".utf8), digest: nil) })
     let config = try MeasurementConfig(baseline: evidence, draft, with: .sdk)

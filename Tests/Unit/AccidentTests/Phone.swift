@@ -74,11 +74,12 @@ final class Phone {
 
   func door(
     _ lock: VirtualLock, over way: Way? = nil, memory: (any LinkMemoryStore)? = nil,
-    mtu: Int = 185, seals: Bool = false
+    mtu: Int = 185, seals: Bool = false, keepsChannel: Bool = true
   ) throws -> HardwareConnection {
     attestor.connection(
       to: try attestor.pairs.hardware(lock.id), over: way ?? Way(lock), memory: memory,
-      options: .init(mtu: mtu, patience: .seconds(1), sealsCommands: seals))
+      options: .init(
+        mtu: mtu, patience: .seconds(1), sealsCommands: seals, keepsChannel: keepsChannel))
   }
 
   /// Copies the folder, for another phone that has it from then on.

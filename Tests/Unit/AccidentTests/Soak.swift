@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import ProofBackend
 import ProofBytes
 import ProofKit
 import ProofKitTesting
@@ -9,10 +10,11 @@ import ProofModel
 
 @testable import ProofService
 
-/// Three phones and two locks. Phone 1 is a copy of phone 0. Lock 0 reports copies, lock 1 refuses them.
+/// Five phones of three users, and two locks. Phones 1 and 4 are copies of phones 0 and 3. Lock 0 reports copies, lock 1
+/// refuses them. Users 0 and 1 lend. User 2 has the class that opens nothing, and what the others lend.
 ///
-/// Sessions come one after the other. Before each, one thing may happen to a phone, a lock or the backend; in it, the
-/// link or the power may be cut, or the app may die.
+/// Sessions come one after the other, and have several commands, some in a channel. Before each, one thing may happen to
+/// a phone, a lock, a loan or the backend; in it, the link or the power may be cut, or the app may die.
 final class Soak {
   struct Tally: CustomStringConvertible {
     var sessions = 0
@@ -49,6 +51,14 @@ final class Soak {
     var isBehind = [false, false]
     /// Whether the lock's flash was put back to a time before it knew the app.
     var isUnknown = [false, false]
+    /// The generation that the app believes to be held, where the last contact leaves no doubt.
+    var believed: [UInt32?] = [nil, nil]
+  }
+
+  /// A delegation on its way, and what the model knows of it.
+  struct Paper {
+    let delegation: Delegation
+    let grant: SoakModel.Grant
   }
 
   /// A phone's folder and memories, and what the model knew of them.
@@ -74,6 +84,10 @@ final class Soak {
   var backups: [Int: Backup] = [:]
   var images: [Int: Image] = [:]
   let desks: [LogDesk]
+  /// By lock, the latest last.
+  var papers: [[Paper]] = [[], []]
+  /// Whether the tokens of user 0 that are issued now let it lend class 3.
+  var lendsMore = true
   var latestBuild = 1
   var latestSystem = 1
   var strangeSystem = 1000
@@ -81,15 +95,10 @@ final class Soak {
 
   init(seed: UInt64) async throws {
     dice = SplitMix64(seed: seed)
-    world = try World()
-    locks = try [
-      world.lock(seed &* 2 &+ 1, keepsLog: true, seals: true),
-      world.lock(seed &* 2 &+ 2, keepsLog: true, seals: true),
-    ]
-    world.permit { permissions in
-      permissions.uses = .limited(UInt32(SoakModel.uses))
-      permissions.attempts = UInt16(SoakModel.attempts)
-      permissions.lifetime = UInt64(SoakModel.lifetime)
+    let world = try World()
+    self.world = world
+    locks = try (1...2).map { number in
+      try world.lock(seed &* 2 &+ number, keepsLog: true, keepsChannels: true, lends: true)
     }
     world.permit(.report, at: locks[0].id)
     world.permit(.refuse, at: locks[1].id)
@@ -100,17 +109,48 @@ final class Soak {
     desks = try locks.map { try LogDesk($0) }
     try registerBuild()
     try registerSystem()
-    for user in 0..<2 {
+    for user in 0..<3 {
       let phone = try Phone(world, Look(secret: "user \(user)"))
       for lock in locks { try await phone.enrol(lock) }
       sides.append(
         Side(phone: phone, user: user, memories: [.init(), .init()], stores: [.init(), .init()]))
+      // Its instance is known now, and so are its rights.
+      try permit(user, like: phone)
+      world.pass(seconds: 60)
+      try await phone.renew()
       try noteFetch(sides.count - 1)
     }
-    let copy = try Phone(world, Look(secret: "user 0"), folder: sides[0].phone.copyFolder())
-    sides.insert(
-      Side(phone: copy, user: 0, memories: [.init(), .init()], stores: sides[0].stores), at: 1)
+    for (original, index) in [(0, 1), (3, 4)] {
+      let first = sides[original]
+      let copy = try Phone(
+        world, Look(secret: "user \(first.user)"), folder: first.phone.copyFolder())
+      sides.insert(
+        Side(
+          phone: copy, user: first.user, memories: [.init(), .init()], stores: first.stores),
+        at: index)
+    }
     flashBefore = locks.map(\.flashOperations)
+  }
+
+  /// The rights of the tokens of a user that are issued now.
+  func rights(of user: Int) -> SoakModel.Rights {
+    switch user {
+    case 0: .init(own: 0b1111, device: 0b10, delegable: lendsMore ? 0b1010 : 0b10, channel: true)
+    case 1: .init(own: 0b111, device: 0b10, delegable: 0b10, channel: true)
+    default: .init(own: 0b1, device: 0b1, delegable: 0, channel: true)
+    }
+  }
+
+  func permit(_ user: Int, like phone: Phone) throws {
+    let rights = rights(of: user)
+    world.permit(
+      GrantPermissions(
+        CommandClasses(rawValue: rights.own),
+        deviceClasses: CommandClasses(rawValue: rights.device),
+        attempts: UInt16(SoakModel.attempts), uses: .limited(UInt32(SoakModel.uses)),
+        lifetime: UInt64(SoakModel.lifetime), permitsChannel: rights.channel,
+        delegableClasses: CommandClasses(rawValue: rights.delegable)),
+      to: try phone.attestor.pairs.hardware(locks[0].id).instance)
   }
 
   func finish() -> Tally {
@@ -127,128 +167,32 @@ final class Soak {
 
   func explain(_ isExplained: Bool, _ what: @autoclosure () -> String) {
     guard !isExplained else { return }
-    tally.unexplained.append("session \(tally.sessions): \(what()); \(history.suffix(12))")
+    tally.unexplained.append("session \(tally.sessions): \(what()); \(history.suffix(16))")
   }
 
-  // MARK: A session
-
-  func door(
-    _ which: Int, _ lock: Int, over way: Way? = nil, memory: (any LinkMemoryStore)? = nil,
-    seals: Bool = false
-  ) throws -> HardwareConnection {
-    let side = sides[which]
-    return try side.phone.door(
-      locks[lock], over: way, memory: memory ?? side.memories[lock],
-      mtu: below(4) == 0 ? 23 : 185, seals: seals)
+  /// The pair that the app chooses now.
+  func chosen(_ which: Int, _ lock: Int) -> SoakModel.Pair {
+    SoakModel.chosen(sides[which].stores[lock], sides[which].phone.eyes.now, sides[which].disk)
   }
 
-  func session() async throws {
-    tally.sessions += 1
-    let (which, lock) = (below(sides.count), below(locks.count))
-    try await accident(which, lock)
-    if sides[which].isOpen[lock] {
-      guard try await settle(which, lock) else { return }
-    }
-    // A device match permits class 1, and not class 2.
-    let isDeviceClass = below(6) > 0
-    let command = isDeviceClass ? Phone.open : Phone.settings
-    var expected = answers(which, lock, isDeviceClass: isDeviceClass)
-    // The lock takes the token again, and cannot tell what became of the command that came before it.
-    if sides[which].isUnknown[lock] { expected.insert("LINK-16") }
-    let mayFail = !expected.isDisjoint(with: ["accepted", "acceptedCopy"])
-    let fault = mayFail ? below(100) : 99
-    if fault < 5 { return try await die(which, lock, command, expected) }
-    let way = Way(locks[lock])
-    if fault < 20 {
-      let event = 1 + below(30)
-      way.cut { $0.number == event }
-      tally.count("link cut")
-    } else if fault < 28 {
-      locks[lock].cutPower(at: 1 + below(8), VirtualLock.Tear.allCases[below(3)])
-      tally.count("power cut")
-    }
-    let door = try door(which, lock, over: way, seals: below(3) == 0)
-    let done = locks[lock].doneCount
-    let answer = await self.answer { try await door.send(command, within: Phone.ample) }
-    locks[lock].cutPower(at: 0)
-    explain(
-      expected.contains(answer.word),
-      "phone \(which), lock \(lock): \(answer.error.map { "\($0)" } ?? answer.word), expected \(expected)"
-    )
-    tally.count(answer.word)
-    history.append("\(tally.sessions):\(which)/\(lock) \(answer.word) fault \(fault)")
-    if answer.word == "acceptedCopy" || answer.word == "LOCK-23",
-      model.stepsAnotherRatchet(
-        sides[which].stores[lock], sides[which].phone.eyes.now, sides[which].disk, at: lock,
-        of: sides[which].user)
-    {
-      tally.count("told of a copy by a ratchet of the token before")
-    }
-    note(answer.word, which, lock)
-    let doneNow = locks[lock].doneCount - done
-    if answer.error == nil {
-      explain(doneNow <= 1, "a command was done \(doneNow) times")
-      if doneNow == 0 { tally.count("accepted, and power was cut before the deed") }
-      explain(doneNow == 1 || fault < 28, "an accepted command was not done")
-      // A link on which a command was recalled, and not accepted, hands out no log.
-      if fault >= 28, below(10) == 0 { try await carryLog(lock, over: door) }
-    } else {
-      explain(doneNow == 0, "a refused command was done")
-    }
-    await door.disconnect()
-    if let error = answer.error {
-      sides[which].isOpen[lock] = try await door.hasOpenCommand()
-      sides[which].isBehind[lock] = false
-      // A lock without a slot for the app will have forgotten the command when it gets one.
-      sides[which].isForgotten[lock] = model.locks[lock].slots[sides[which].user] == nil
-      if error.whoCanMend == .online { try await renew(which) }
-    }
-  }
-
-  func answers(_ which: Int, _ lock: Int, isDeviceClass: Bool) -> Set<String> {
+  func answers(_ which: Int, _ lock: Int, class bit: UInt16) -> Set<String> {
     let side = sides[which]
     return model.answers(
-      to: side.stores[lock], side.phone.eyes.now, side.disk, at: lock, of: side.user,
-      isDeviceClass: isDeviceClass)
+      to: side.stores[lock], side.phone.eyes.now, side.disk, at: lock, of: side.user, class: bit)
   }
 
-  func answer(
-    _ send: () async throws -> Receipt
-  ) async -> (word: String, error: LinkError?) {
-    do {
-      let receipt = try await send()
-      return ("\(receipt.verdict == .acceptedCopy ? "acceptedCopy" : "accepted")", nil)
-    } catch let error as LinkError {
-      let code = error.code
-      return (String(code.prefix { $0 != "." }), error)
-    } catch {
-      return ("\(error)", LinkError(.cancelled))
-    }
+  func cannotSettle(_ which: Int, _ lock: Int) -> Bool {
+    let side = sides[which]
+    return model.cannotSettle(
+      side.stores[lock], side.phone.eyes.now, side.disk, at: lock, of: side.user)
   }
 
-  /// The model goes on as the answer says.
-  func note(_ word: String, _ which: Int, _ lock: Int) {
-    let (user, look, disk) = (
-      sides[which].user, sides[which].phone.eyes.now, sides[which].disk
-    )
-    if word == "accepted" || word == "acceptedCopy" {
-      model.accept(
-        &sides[which].stores[lock], look, disk, at: lock, of: user, isCopy: word == "acceptedCopy")
-      for index in sides.indices where sides[index].user == user {
-        sides[index].isUnknown[lock] = false
-      }
-      for index in sides.indices where index != which && sides[index].user == user {
-        sides[index].isForgotten[lock] = true
-      }
-    } else {
-      model.refuse(word, sides[which].stores[lock], look, disk, at: lock, of: user)
-    }
-  }
+  // MARK: Comparing the lock with the model
 
   /// A token may have been presented and taken, without a command.
   func noteHeld(_ which: Int, _ lock: Int) throws {
     let side = sides[which]
-    let pair = SoakModel.chosen(side.stores[lock], side.phone.eyes.now, side.disk)
+    let pair = chosen(which, lock)
     let held = locks[lock].generation(
       of: try side.phone.attestor.pairs.hardware(locks[lock].id).instance)
     let known = model.locks[lock].slots[side.user]?.pair.generation ?? 0
@@ -259,101 +203,49 @@ final class Soak {
     model.hold(pair, at: lock, of: side.user)
   }
 
-  /// Settles the command that a refusal left open: it was not done. False if the lock refuses the app itself.
-  func settle(_ which: Int, _ lock: Int) async throws -> Bool {
-    let door = try door(which, lock)
-    do {
-      let outcome = try await door.settle(within: Phone.ample)
-      await door.disconnect()
-      switch outcome {
-      case .unknown?:
-        explain(sides[which].isForgotten[lock], "phone \(which), lock \(lock): unknown outcome")
-        tally.count("unknown outcome")
-      case .accepted?: explain(false, "a refused command was accepted")
-      case .notExecuted?, nil: tally.count("settled")
-      }
-      (sides[which].isOpen[lock], sides[which].isBehind[lock]) = (false, false)
-      try noteHeld(which, lock)
-      return true
-    } catch let error as LinkError {
-      await door.disconnect()
-      let code = String(error.code.prefix { $0 != "." })
-      if code == "LOCK-48", sides[which].isBehind[lock] {
-        // The user looks at the door.
-        tally.count("flash restored under an open command")
-        try await door.forgetOpenCommand()
-        (sides[which].isOpen[lock], sides[which].isBehind[lock]) = (false, false)
-        try noteHeld(which, lock)
-        return true
-      }
-      let isKnown = model.cannotSettle(
-        sides[which].stores[lock], sides[which].phone.eyes.now, sides[which].disk, at: lock,
-        of: sides[which].user)
+  /// Compares all that the lock stores of users and loans. After a power cut a loan of this user may have been charged
+  /// once more than there were commands.
+  func audit(_ which: Int, _ lock: Int, mayOvercharge: Bool = false) throws {
+    if locks[lock].isDark {
+      locks[lock].powerOn()
+      model.restart(lock)
+    }
+    try noteHeld(which, lock)
+    try noteEpoch(which, lock)
+    let charged = mayOvercharge ? model.loan(of: sides[which].user, at: lock) : nil
+    for side in sides {
+      let user = side.user
+      let instance = try side.phone.attestor.pairs.hardware(locks[lock].id).instance
+      let slot = model.locks[lock].slots[user]
       explain(
-        answers(which, lock, isDeviceClass: true).contains(code) || (code == "LOCK-17" && isKnown),
-        "phone \(which), lock \(lock), settling: \(error)")
-      tally.count("settling \(code)")
-      try noteHeld(which, lock)
-      if error.whoCanMend == .online { try await renew(which) }
-      return false
+        locks[lock].generation(of: instance) == slot?.pair.generation ?? 0,
+        "the lock holds another token of user \(user)")
+      guard let slot else { continue }
+      let (uses, lent) = (locks[lock].uses(of: instance), locks[lock].usesLent(to: instance))
+      let slack = charged?.grant.owner == user ? 1 : 0
+      explain(
+        slot.uses - slack...slot.uses ~= uses, "user \(user) has \(uses) uses, not \(slot.uses)")
+      let expected = model.loan(of: user, at: lock)?.uses ?? 0
+      let isCharged = charged != nil && user == sides[which].user
+      explain(
+        expected - (isCharged ? 1 : 0)...expected ~= lent,
+        "user \(user) is lent \(lent) uses, not \(expected)")
+      if uses != slot.uses || lent != expected { tally.count("charged without a deed") }
+      model.set(uses: uses, lent: lent, at: lock, of: user)
     }
   }
 
-  /// The app dies at some event, begins again with what it stored, and settles.
-  func die(
-    _ which: Int, _ lock: Int, _ command: Command, _ expected: Set<String>
-  ) async throws {
-    let death = Death()
-    let event = 1 + below(24)
-    let way = Way(locks[lock]) { $0.number >= event && death.strike() }
-    let memory = MortalMemory(sides[which].memories[lock], death)
-    let done = locks[lock].doneCount
-    let door = try door(which, lock, over: way, memory: memory, seals: below(3) == 0)
-    let result = await death.result { try await door.send(command, within: Phone.ample) }
-    await door.disconnect()
-    tally.count("app died")
-    let again = try self.door(which, lock)
-    let outcome: Outcome?
-    do throws(LinkError) {
-      outcome = try await again.settle(within: Phone.ample)
-      await again.disconnect()
-    } catch {
-      await again.disconnect()
-      explain(
-        error.code == "LOCK-17"
-          && model.cannotSettle(
-            sides[which].stores[lock], sides[which].phone.eyes.now, sides[which].disk, at: lock,
-            of: sides[which].user),
-        "settling after a death: \(error)")
-      explain(locks[lock].doneCount == done, "a command without outcome was done")
-      tally.count("settling LOCK-17")
-      (sides[which].isOpen[lock], sides[which].isForgotten[lock]) = (true, false)
-      try noteHeld(which, lock)
-      return try await renew(which)
-    }
-    var isDone = outcome?.isAccepted == true
-    if case .success = result { isDone = true }
+  /// A token that was presented brings its time, and a start forgets the lock's own clock.
+  private func noteEpoch(_ which: Int, _ lock: Int) throws {
+    let (state, issued) = (model.locks[lock], chosen(which, lock).issued)
+    let actual = locks[lock].epoch
+    let isBrought = actual == max(state.epoch, issued) || actual == max(state.signed, issued)
     explain(
-      outcome != .unknown || sides[which].isUnknown[lock],
-      "a command of an app that died has no outcome")
-    explain(locks[lock].doneCount - done == (isDone ? 1 : 0), "the outcome is not so: \(isDone)")
-    if isDone, let word = expected.first(where: { $0.hasPrefix("accepted") }) {
-      note(word, which, lock)
-    } else {
-      try noteHeld(which, lock)
+      actual == state.epoch || actual == state.signed || isBrought,
+      "the epoch is \(actual.seconds), not \(state.epoch.seconds)")
+    if actual >= issued, actual != state.epoch, actual != state.signed {
+      model.raise(to: issued, at: lock)
     }
-  }
-
-  /// The phone carries the log. One of three couriers dies on its way to the backend.
-  func carryLog(_ lock: Int, over door: HardwareConnection) async throws {
-    let parts = try await door.collectLog(from: desks[lock].next, within: Phone.ample)
-    guard below(3) > 0 else {
-      tally.count("courier died")
-      return
-    }
-    tally.count("log carried")
-    for part in parts {
-      for finding in desks[lock].read(part) { explain(false, "the log: \(finding)") }
-    }
+    model.locks[lock].epoch = actual
   }
 }

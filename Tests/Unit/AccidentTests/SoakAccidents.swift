@@ -37,7 +37,8 @@ extension Soak {
       ].map { offset, app, system in
         SoakModel.Pair(
           generation: base + offset, app: app, system: system, disk: side.disk,
-          isUpcoming: offset > 0, issued: now, notAfter: now + SoakModel.lifetime)
+          isUpcoming: offset > 0, issued: now, notAfter: now + SoakModel.lifetime,
+          rights: rights(of: side.user))
       }
     }
   }
@@ -75,6 +76,60 @@ extension Soak {
     try noteFetch(which)
   }
 
+  // MARK: Settling
+
+  /// Settles the command that a refusal left open: it was not done. False if the lock refuses the app itself.
+  func settle(_ which: Int, _ lock: Int) async throws -> Bool {
+    let door = try door(which, lock)
+    sides[which].believed[lock] = nil
+    do {
+      let outcome = try await door.settle(within: Phone.ample)
+      await door.disconnect()
+      switch outcome {
+      case .unknown?:
+        explain(sides[which].isForgotten[lock], "phone \(which), lock \(lock): unknown outcome")
+        tally.count("unknown outcome")
+      case .accepted?: explain(false, "a refused command was accepted")
+      case .notExecuted?, nil: tally.count("settled")
+      }
+      (sides[which].isOpen[lock], sides[which].isBehind[lock]) = (false, false)
+      try audit(which, lock)
+      return true
+    } catch let error as LinkError {
+      await door.disconnect()
+      let code = String(error.code.prefix { $0 != "." })
+      if code == "LOCK-48", sides[which].isBehind[lock] {
+        // The user looks at the door.
+        tally.count("flash restored under an open command")
+        try await door.forgetOpenCommand()
+        (sides[which].isOpen[lock], sides[which].isBehind[lock]) = (false, false)
+        try audit(which, lock)
+        return true
+      }
+      explain(
+        answers(which, lock, class: 0b1).contains(code)
+          || (code == "LOCK-17" && cannotSettle(which, lock)),
+        "phone \(which), lock \(lock), settling: \(error)")
+      tally.count("settling \(code)")
+      try audit(which, lock)
+      if error.whoCanMend == .online { try await renew(which) }
+      return false
+    }
+  }
+
+  /// The phone carries the log. One of three couriers dies on its way to the backend.
+  func carryLog(_ lock: Int, over door: HardwareConnection) async throws {
+    let parts = try await door.collectLog(from: desks[lock].next, within: Phone.ample)
+    guard below(3) > 0 else {
+      tally.count("courier died")
+      return
+    }
+    tally.count("log carried")
+    for part in parts {
+      for finding in desks[lock].read(part) { explain(false, "the log: \(finding)") }
+    }
+  }
+
   // MARK: Before a session
 
   func accident(_ which: Int, _ lock: Int) async throws {
@@ -102,9 +157,7 @@ extension Soak {
       phone.eyes.set { $0.device[4] = "disk \(disk)" }
       tally.count("disk renumbered")
     case 25..<35: try await order(which, lock)
-    case 35..<45:
-      locks[lock].powerOn()
-      tally.count("lock restarted")
+    case 35..<45: restart(lock)
     case 45..<55: try backUp(which)
     case 55..<60: try restore(which)
     case 60..<64: images[lock] = Image(flash: locks[lock].flash, model: model.locks[lock])
@@ -112,32 +165,65 @@ extension Soak {
     case 66..<68:
       sides[which].memories[lock] = MemoryLinkStore()
       sides[which].stores[lock].ratchet = nil
+      sides[which].believed[lock] = nil
       (sides[which].isOpen[lock], sides[which].isForgotten[lock]) = (false, false)
       tally.count("link memory lost")
     case 68..<78:
       try await renew(which)
     case 78..<82:
       world.pass(days: 5)
+    case 82..<86 where sides[which].user == 0:
+      lendsMore.toggle()
+      try permit(0, like: phone)
+      tally.count("rights to lend changed")
     default: break
     }
   }
 
+  func restart(_ lock: Int) {
+    locks[lock].powerOn()
+    model.restart(lock)
+    tally.count("lock restarted")
+  }
+
   func order(_ which: Int, _ lock: Int) async throws {
-    world.pass(seconds: 60)
     let door = try door(which, lock)
-    if below(4) == 0 {
+    try await order(lock, by: which, over: door)
+    await door.disconnect()
+  }
+
+  /// An order of the backend, carried by any phone.
+  func order(_ lock: Int, by which: Int, over door: HardwareConnection) async throws {
+    world.pass(seconds: 60)
+    // An app that fits another pair by now forgets what it knew of the one that is held.
+    if sides[which].believed[lock] != chosen(which, lock).generation {
+      sides[which].believed[lock] = nil
+    }
+    let roll = below(8)
+    if roll == 0 {
       try await door.deliver(world.issuer().orderFloor(for: locks[lock].id))
       let freed = model.raiseFloor(to: world.time, at: lock)
       for index in sides.indices where freed.contains(sides[index].user) {
         sides[index].isForgotten[lock] = true
       }
       tally.count("floor")
+    } else if roll == 1 {
+      let user = below(3)
+      let known = sides.filter { $0.user == user }
+      let last = known.flatMap(\.stores[lock].pairs).map(\.generation).max() ?? 0
+      let held = model.locks[lock].slots[user]?.pair.generation ?? 0
+      let through = max(last, held)
+      try await door.deliver(
+        world.issuer().orderRevocation(
+          of: known[0].phone.attestor.pairs.hardware(locks[lock].id).instance, through: through,
+          at: locks[lock].id))
+      model.revoke(user, through: through, at: lock, time: world.time)
+      tally.count("revocation")
     } else {
       try await door.deliver(world.issuer().orderEpoch(for: locks[lock].id))
-      model.locks[lock].epoch = max(model.locks[lock].epoch, world.time)
+      model.raise(to: world.time, at: lock)
       tally.count("epoch")
     }
-    await door.disconnect()
   }
 
   func backUp(_ which: Int) throws {
@@ -157,6 +243,7 @@ extension Soak {
       if let bytes { try sides[which].memories[index].save(bytes) }
     }
     sides[which].stores = backup.stores
+    sides[which].believed = [nil, nil]
     (sides[which].isOpen, sides[which].isForgotten) = ([false, false], [false, false])
     tally.count("folder restored")
   }

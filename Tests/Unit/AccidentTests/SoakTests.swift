@@ -5,7 +5,7 @@ import ProofKit
 import ProofModel
 import Testing
 
-/// A long life of three phones and two locks with all features on. `PROOF_SOAK_SESSIONS=20000` for the whole,
+/// A long life of five phones and two locks with all features on. `PROOF_SOAK_SESSIONS=20000` for the whole,
 /// `PROOF_SOAK_SEED` for another one.
 @Suite("A long life with all features on", .serialized)
 struct SoakTests {
@@ -24,5 +24,7 @@ struct SoakTests {
     print("soak: seed \(seed), \(tally)")
     for line in tally.unexplained.prefix(20) { Issue.record("\(line)") }
     #expect(tally.counts["accepted", default: 0] > count / 2)
+    #expect(tally.counts["accepted in a channel", default: 0] > count / 10)
+    #expect(tally.counts["lent: accepted", default: 0] > 0)
   }
 }

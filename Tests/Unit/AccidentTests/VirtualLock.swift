@@ -35,11 +35,11 @@ final class VirtualLock: Sendable {
   private let state: CoreLock<State>
 
   // `seed` makes its id, its key and its dice; `id` is that of another lock; with `keepsLog` it has a factory secret and
-  // a log; `epoch` is the time of its provisioning, 0 for unknown.
+  // a log; with `lends` it takes grants; `epoch` is the time of its provisioning, 0 for unknown.
   /// A lock that was provisioned in the factory, and is not started yet.
   init(
     seed: UInt64, id: HardwareID? = nil, issuers: [IssuerPublicKey], keepsLog: Bool = false,
-    epoch: UnixTime = 0
+    lends: Bool = false, epoch: UnixTime = 0
   ) throws {
     self.id = try id ?? HardwareID(Self.bytes("id", seed, 16))
     drawn = keepsLog ? Self.bytes("drawn", seed, 32) : nil
@@ -56,6 +56,10 @@ final class VirtualLock: Sendable {
     if let drawn {
       unsafe drawn.withUnsafeBufferPointer { unsafe virtual_hardware_draw(piece, $0.baseAddress) }
       state.withLock { $0.features.formUnion([.factorySecret, .log]) }
+    }
+    if lends {
+      virtual_hardware_lend(piece)
+      state.withLock { $0.features.formUnion(.grants) }
     }
     try provision(epoch: epoch)
   }
@@ -113,6 +117,15 @@ final class VirtualLock: Sendable {
     }
   }
 
+  /// It answers sealed commands and opens channels from its next start on.
+  func keepChannels() {
+    seal()
+    state.withLock { state in
+      state.features.formUnion(.channels)
+      virtual_hardware_keep_channels(piece, 1)
+    }
+  }
+
   // MARK: Power, time, flash
 
   func powerOn() { state.withLock { powerOn(&$0) } }
@@ -140,11 +153,25 @@ final class VirtualLock: Sendable {
 
   /// The generation that it holds for an instance; 0 for none.
   func generation(of instance: InstanceID) -> UInt32 {
+    unsafe asks(instance) { unsafe virtual_hardware_generation($0, $1) }
+  }
+
+  /// The uses that are left to an instance; 0 without a token.
+  func uses(of instance: InstanceID) -> Int {
+    Int(unsafe asks(instance) { unsafe virtual_hardware_uses($0, $1) })
+  }
+
+  /// The uses that are left of what an instance was lent; 0 for none.
+  func usesLent(to instance: InstanceID) -> Int {
+    Int(unsafe asks(instance) { unsafe virtual_hardware_lent($0, $1) })
+  }
+
+  private func asks(
+    _ instance: InstanceID, _ question: (Int32, UnsafePointer<UInt8>?) -> UInt32
+  ) -> UInt32 {
     let bytes = instance.bytes
     return state.withLock { _ in
-      unsafe bytes.withUnsafeBufferPointer {
-        unsafe virtual_hardware_generation(piece, $0.baseAddress)
-      }
+      unsafe bytes.withUnsafeBufferPointer { unsafe question(piece, $0.baseAddress) }
     }
   }
 
@@ -220,6 +247,12 @@ final class Way: LinkTransport {
     let pdu: [UInt8]?
     let isToApp: Bool
 
+    /// The type of the message that begins with this PDU from the app: 4 COMMAND, 9 SEALED-UP, 13 GRANT.
+    var begins: UInt8? {
+      guard !isToApp, let pdu, pdu.count > 3, pdu[0] == 0x52, pdu[3] & 0x80 != 0 else { return nil }
+      return pdu[3] & 15
+    }
+
     /// Whether it is a packet of an answer: VERDICT or SEALED-DOWN.
     var isOfAnswer: Bool { isToApp && pdu?.prefix(2) == [0x1B, 0x0A] }
   }
@@ -229,6 +262,7 @@ final class Way: LinkTransport {
 
   private struct State {
     var count = 0
+    var begun: [UInt8] = []
     var cuts: Cuts
   }
 
@@ -243,6 +277,9 @@ final class Way: LinkTransport {
   /// Events so far.
   var count: Int { state.withLock { $0.count } }
 
+  /// The types of the messages that the app has begun to send.
+  var begun: [UInt8] { state.withLock { $0.begun } }
+
   /// Begins to count anew.
   func cut(_ cuts: @escaping Cuts) { state.withLock { $0 = State(cuts: cuts) } }
 
@@ -255,7 +292,9 @@ final class Way: LinkTransport {
   fileprivate func survives(_ pdu: [UInt8]?, isToApp: Bool) -> Bool {
     let (event, cuts) = state.withLock { state in
       state.count += 1
-      return (Event(number: state.count, pdu: pdu, isToApp: isToApp), state.cuts)
+      let event = Event(number: state.count, pdu: pdu, isToApp: isToApp)
+      if let type = event.begins { state.begun.append(type) }
+      return (event, state.cuts)
     }
     return !cuts(event)
   }

@@ -29,6 +29,8 @@ final class World: Transport {
     var permissions: GrantPermissions
     /// The ratchets of single locks.
     var ratchets: [HardwareID: RatchetPolicy] = [:]
+    /// The rights of single instances.
+    var rights: [InstanceID: GrantPermissions] = [:]
   }
 
   let management: Management
@@ -104,15 +106,21 @@ final class World: Transport {
     state.withLock { $0.ratchets[lock] = ratchet }
   }
 
+  func permit(_ permissions: GrantPermissions, to instance: InstanceID) {
+    state.withLock { $0.rights[instance] = permissions }
+  }
+
   // MARK: The operator
 
   /// A lock, provisioned and registered.
   func lock(
-    _ seed: UInt64, keepsLog: Bool = false, seals: Bool = false
+    _ seed: UInt64, keepsLog: Bool = false, seals: Bool = false, keepsChannels: Bool = false,
+    lends: Bool = false
   ) throws -> VirtualLock {
     let lock = try VirtualLock(
-      seed: seed, issuers: [issuerKey], keepsLog: keepsLog, epoch: time)
+      seed: seed, issuers: [issuerKey], keepsLog: keepsLog, lends: lends, epoch: time)
     if seals { lock.seal() }
+    if keepsChannels { lock.keepChannels() }
     try register(lock)
     return lock
   }
@@ -191,7 +199,9 @@ final class World: Transport {
   }
 
   private func unlock(_ request: UnlockGrant.Request) throws -> UnlockGrant.Answer {
-    let (time, permissions, ratchets) = state.withLock { ($0.time, $0.permissions, $0.ratchets) }
+    let (time, permissions, ratchets, rights) = state.withLock {
+      ($0.time, $0.permissions, $0.ratchets, $0.rights)
+    }
     var rules = TokenVerifier.Rules()
     rules.clock = .fixed(time)
     rules.audience = Self.api
@@ -200,8 +210,8 @@ final class World: Transport {
       try TokenVerifier([key], rules: rules), issuer(),
       authorization: { _ in UnlockGrant.User("ada") },
       permit: { application in
-        var permitted = permissions
-        permitted.ratchet = ratchets[application.hardware] ?? permissions.ratchet
+        var permitted = rights[application.app.instance] ?? permissions
+        permitted.ratchet = ratchets[application.hardware] ?? permitted.ratchet
         return permitted
       })
     return grant.answer(request)

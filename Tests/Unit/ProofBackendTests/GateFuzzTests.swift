@@ -171,12 +171,14 @@ struct GateFuzzTests {
 struct ConfigurationDesk {
   let claims: [(name: String, value: String)]
   let fingerprint: Digest
+  let publicKey: [UInt8]
   private let signer: JWSSigner
 
   init() throws {
     let key = try JSONWebKey.random(.edDSA)
     let publicKey = try #require(key.publicBytes)
     signer = try JWSSigner(key)
+    self.publicKey = publicKey
     fingerprint = Digest(hashing: Array("pfa1.config-key.".utf8) + publicKey)
     func encoded(_ bytes: [UInt8]) -> String { "\"\(Base64.encode(bytes, .url))\"" }
     let gateKey = try GateIdentity.Key(.random(count: 32), number: 1).publicKey.bytes
@@ -207,7 +209,7 @@ struct ConfigurationDesk {
 
   /// The text with some claims replaced, added or left out.
   func signed(
-    _ changes: [String: String] = [:], without left: [String] = []
+    _ changes: [String: String] = [:], without left: [String] = [], type: String = "gate+jwt"
   ) throws -> String {
     let added = changes.filter { change in !claims.contains { $0.name == change.key } }
     let members =
@@ -215,6 +217,16 @@ struct ConfigurationDesk {
         "\"\($0.name)\":\(changes[$0.name] ?? $0.value)"
       } + added.map { "\"\($0.key)\":\($0.value)" }
     let payload = Array("{\(members.joined(separator: ","))}".utf8)
-    return try signer.sign(payload: payload.span, type: "gate+jwt")
+    return try signer.sign(payload: payload.span, type: type)
+  }
+
+  /// The handover of the account from this key to another one's.
+  func handover(
+    to next: ConfigurationDesk, account: String = "demo", type: String = "handover+jwt",
+    signedBy other: ConfigurationDesk? = nil
+  ) throws -> String {
+    let (old, new) = (Base64.encode(publicKey, .url), Base64.encode(next.publicKey, .url))
+    let payload = Array(#"{"acc":"\#(account)","key":"\#(old)","nxt":"\#(new)"}"#.utf8)
+    return try (other ?? self).signer.sign(payload: payload.span, type: type)
   }
 }

@@ -4,8 +4,8 @@
 ///
 /// The phones follow SPEC.md as the SDK does: they settle an open command first, present the token of the pair that
 /// fits their build, and ask. Mishaps strike at random: lost commands and answers, links and power that end, slow
-/// phones, strangers. The model beside them counts generations, uses and attempts in whole numbers. It has no key and
-/// no measurement, and expects each answer of the hardware.
+/// phones, strangers. One phone borrows a class from another. The model beside them counts generations, uses and
+/// attempts in whole numbers. It has no key and no measurement, and expects each answer of the hardware.
 
 #include <string.h>
 
@@ -23,7 +23,11 @@ enum {
   LIFE_DAYS = 90,
   ROUND_DAYS = 15,
   DAY = 86400,
-  NONE = -1
+  NONE = -1,
+  OWNER = 0,
+  MEMBER = 1,
+  LENT = 5,        ///< The class that the owner lends, and that the member's token does not permit
+  LOAN_USES = 40
 };
 
 enum mishap {
@@ -64,9 +68,14 @@ static struct world world;
 static struct phone phones[PHONES];
 static struct dice dice;
 static uint64_t now;
+static struct {
+  uint32_t serial, uses;
+  uint64_t end;
+} loan;
 
 static struct {
   unsigned unlocks, refused, refused_rightly, unknown, recalled, candidates, again, cuts, fetches, updates;
+  unsigned loans, lent, overcharged;
   unsigned struck[MISHAPS];
 } tally;
 
@@ -102,10 +111,18 @@ static void fetch(struct phone *phone, bool predicts) {
   tally.fetches++;
 }
 
+static void take_grants(void) {
+#if PFC_GRANTS
+  CHECK_NUMBER(pfc_verifier_take_grants(&world.verifier), PFC_OK);
+#endif
+}
+
 static void begin(void) {
   memset(&tally, 0, sizeof tally);
   memset(phones, 0, sizeof phones);
+  memset(&loan, 0, sizeof loan);
   world_make(&world, 2026);
+  take_grants();
   dice.state = 20261128;
   now = WORLD_BEGIN + DAY;
   for (unsigned i = 0; i < PHONES; i++) {
@@ -113,6 +130,8 @@ static void begin(void) {
     app_make(&phone->pairs[0], &world, 3000 + i);
     phone->pairs[0].token.device_classes = 1u << 0;
     phone->pairs[0].token.attempts = ATTEMPTS;
+    if (i == OWNER) phone->pairs[0].token.delegable_classes = 1u << LENT;
+    if (i == MEMBER) phone->pairs[0].token.integrity_classes &= (uint16_t)~(1u << LENT);
     phone->limit = i == 1 ? PFC_USES_UNLIMITED : USES;
     phone->pairs[0].token.uses = phone->limit;
     phone->policy = i == 0 ? PFC_RATCHET_NONE : i == 3 ? PFC_RATCHET_REFUSE : PFC_RATCHET_REPORT;
@@ -154,7 +173,76 @@ static void new_link(void) {
   pfc_session_init(world.link);
 }
 
-static void power(void) { CHECK_NUMBER(world_restart(&world), PFC_OK); }
+static void power(void) {
+  CHECK_NUMBER(world_restart(&world), PFC_OK);
+  take_grants();
+}
+
+#if PFC_GRANTS
+
+static int slot_of(const struct phone *phone) {
+  return pfc_ledger_find(&world.verifier.ledger, phone->held.token.instance_id);
+}
+
+/// A lent command costs the owner a use, and the loan one.
+static void charge(void) {
+  phones[OWNER].uses--;
+  loan.uses--;
+}
+
+/// Compares what the hardware stores of the loan. A power cut between its writes may have cost one use more than there
+/// were commands, the owner's first.
+static void audit_loan(bool was_cut) {
+  uint32_t uses = world.verifier.ledger.slots[slot_of(&phones[OWNER])].uses;
+  uint32_t left = world.verifier.grants.rows[slot_of(&phones[MEMBER])].uses;
+  uint32_t owed = phones[OWNER].uses - uses, lost = loan.uses - left;
+  CHECK(owed <= (was_cut ? 1u : 0u) && lost <= owed);
+  tally.overcharged += owed;
+  phones[OWNER].uses = uses;
+  loan.uses = left;
+}
+
+/// Whether the member has something to use: the owner lends again when nothing is left, or the time is over. A cut in
+/// the write of the loan is followed by the same grant.
+static bool borrow(void) {
+  const struct phone *owner = &phones[OWNER], *member = &phones[MEMBER];
+  struct pfc_grant grant = {.generation = owner->held.token.generation, .serial = loan.serial + 1,
+                            .classes = 1u << LENT, .uses = LOAN_USES, .end = now + 2 * (uint64_t)LIFE_DAYS * DAY};
+  uint8_t bytes[PFC_GRANT_BYTES], digest[PFC_NONCE_BYTES];
+  // Both were there, and the owner's app is as its held token says.
+  if (member->held.token.generation == 0 || grant.generation == 0 || !is_held(owner, fitting(owner))) return false;
+  if (loan.uses != 0 && now <= loan.end) return true;
+  memcpy(grant.hardware_id, world.hardware.id, PFC_ID_BYTES);
+  memcpy(grant.owner, owner->held.token.instance_id, PFC_ID_BYTES);
+  memcpy(grant.member, member->held.digest, PFC_TOKEN_DIGEST_BYTES);
+  CHECK_NUMBER(pfc_grant_create(bytes, &grant, &owner->held.token.secrets, owner->held.digest), PFC_OK);
+  pfc_grant_digest(digest, bytes);
+  if (dice_below(&dice, 3) == 0) {
+    world.flash.cut_write = world.flash.writes;
+    world.flash.cut_offset = dice_below(&dice, PFC_RECORD_BYTES_MAX);
+    world.flash.cut_rest = (enum flash_rest)dice_below(&dice, 3);
+    (void)world_send(&world, PFC_MESSAGE_GRANT, bytes, sizeof bytes);
+    world.flash.cut_write = FLASH_NEVER;
+    power();
+  }
+  if (!CHECK_NUMBER(world_send(&world, PFC_MESSAGE_GRANT, bytes, sizeof bytes), PFC_VERDICT_DONE)) tally.refused++;
+  CHECK_NUMBER(pfc_receipt_check(world.answer.receipt, member->held.token.secrets.device_key, digest,
+                                 PFC_VERDICT_DONE, LOAN_USES, 0),
+               PFC_OK);
+  loan.serial++;
+  loan.uses = LOAN_USES;
+  loan.end = grant.end;
+  tally.loans++;
+  return true;
+}
+
+#else
+
+static void charge(void) {}
+static void audit_loan(bool was_cut) { (void)was_cut; }
+static bool borrow(void) { return false; }
+
+#endif
 
 /// Settles the command that was left open. True if it was done, or may have been.
 static bool settle(struct phone *phone, bool is_forgotten) {
@@ -221,10 +309,11 @@ static void stranger(void) {
   world.link = own;
 }
 
-/// One command, as the mishap lets it. True once it is done, as far as the phone knows.
-static bool command(struct phone *phone, int pair, enum mishap mishap) {
+/// One command, of the class that is lent if `borrows`, as the mishap lets it. True once it is done, as far as the
+/// phone knows.
+static bool command(struct phone *phone, int pair, enum mishap mishap, bool borrows) {
   struct app *app = &phone->pairs[pair];
-  bool device = is_held(phone, pair) && dice_below(&dice, 8) == 0;
+  bool device = !borrows && is_held(phone, pair) && dice_below(&dice, 8) == 0;
   uint8_t kind = (uint8_t)((device ? PFC_KIND_DEVICE : PFC_KIND_INTEGRITY) +
                            (phone->policy != PFC_RATCHET_NONE ? PFC_KIND_INTEGRITY_RATCHET - PFC_KIND_INTEGRITY : 0));
   uint8_t expected = device ? PFC_VERDICT_ACCEPTED_DEVICE : PFC_VERDICT_ACCEPTED;
@@ -232,7 +321,7 @@ static bool command(struct phone *phone, int pair, enum mishap mishap) {
   memcpy(app->ratchet, phone->ratchet, sizeof app->ratchet);
   app->known = phone->known;
   if (!CHECK(world_ask(&world, &app->challenge))) return false;
-  app_command(app, &world, kind, device ? 0 : 1, "go");
+  app_command(app, &world, kind, device ? 0 : borrows ? LENT : 1, "go");
   phone->open = pair;
   if (mishap == COMMAND_LOST) return false;
   if (mishap == SLOW) {
@@ -240,7 +329,7 @@ static bool command(struct phone *phone, int pair, enum mishap mishap) {
     if (world.platform.seconds != NULL) expected = PFC_VERDICT_STALE;
   }
   if (mishap == POWER_CUT) {
-    world.flash.cut_write = world.flash.writes;
+    world.flash.cut_write = world.flash.writes + (borrows ? (long)dice_below(&dice, 2) : 0);
     world.flash.cut_offset = dice_below(&dice, PFC_RECORD_BYTES_MAX);
     world.flash.cut_rest = (enum flash_rest)dice_below(&dice, 3);
   }
@@ -249,7 +338,14 @@ static bool command(struct phone *phone, int pair, enum mishap mishap) {
   if (world.flash.dark) {
     tally.cuts++;
     power();
+    if (borrows) audit_loan(true);
     return false;
+  }
+  // Whether or not its answer arrives.
+  if (borrows && verdict == PFC_VERDICT_ACCEPTED) {
+    charge();
+    audit_loan(false);
+    tally.lent++;
   }
   if (mishap == ANSWER_LOST) return false;
   if (mishap == ANSWER_AND_POWER_LOST) {
@@ -287,7 +383,8 @@ static void refuse_and_renew(struct phone *phone) {
 }
 
 static void unlock(struct phone *phone, enum mishap mishap) {
-  bool is_forgotten = false, done = false;
+  bool is_forgotten = false, done = false, borrows = false;
+  bool wants_lent = phone == &phones[MEMBER] && dice_below(&dice, 3) == 0;
   tally.unlocks++;
   tally.struck[mishap]++;
   if (mishap == STRANGER) stranger();
@@ -296,6 +393,7 @@ static void unlock(struct phone *phone, enum mishap mishap) {
     new_link();
     world.seconds += dice_below(&dice, 20);
     if (phone->open != NONE && settle(phone, is_forgotten)) return;
+    if (wants_lent && contact == 0) borrows = borrow();
     if (!is_held(phone, pair)) present(phone, pair);
     if (mishap == LINK_ENDS) new_link();
     if (mishap == POWER_FAILS) power();
@@ -304,7 +402,7 @@ static void unlock(struct phone *phone, enum mishap mishap) {
       continue;
     }
     is_forgotten = mishap == ANSWER_AND_POWER_LOST || mishap == POWER_CUT;
-    done = command(phone, pair, mishap);
+    done = command(phone, pair, mishap, borrows && loan.uses != 0);
     mishap = NOTHING;
   }
   if (!CHECK(done)) tally.refused++;
@@ -314,6 +412,7 @@ static void unlock(struct phone *phone, enum mishap mishap) {
 static void update_firmware(unsigned number) {
   world.hardware.challenge_seconds = number % 2 == 0 ? 60 : 30;
   world_clock(&world, number % 4 < 2);
+  take_grants();
 }
 
 /// The phone installs what is new. It was online before, if the build is to be predicted and is not yet.
@@ -380,6 +479,9 @@ static void honest_phones_are_never_refused(void) {
             tally.unlocks, (unsigned)UPDATES, tally.updates, tally.refused, tally.refused_rightly);
   test_note("%u candidates, %u fetches, %u recalls, %u power cuts, %u asked again, %u of unknown outcome",
             tally.candidates, tally.fetches, tally.recalled, tally.cuts, tally.again, tally.unknown);
+  if (PFC_GRANTS) CHECK(tally.loans != 0 && tally.lent != 0);
+  test_note("%u loans, %u lent commands accepted, %u charged without a deed", tally.loans, tally.lent,
+            tally.overcharged);
   test_note("%lu.%03lu writes of a record for each unlock", stored / 1000, stored % 1000);
 }
 

@@ -13,7 +13,7 @@ struct LoanStage {
   static let end: UnixTime = 1_800_000_000
   static let now: UnixTime = 1_750_000_000
 
-  /// One app. Its secrets follow from its number.
+  /// One app. Its secrets follow from its number, or from another one.
   struct App {
     let secrets: HardwareSecrets
     let pair: PairedHardware
@@ -50,19 +50,21 @@ struct LoanStage {
 
   static func app(
     _ bench: Bench, _ number: UInt8, _ classes: [UInt8], lends: [UInt8] = [],
-    uses: Uses = .limited(100), mtu: Int = 185, memory: LinkMemory = LinkMemory(),
+    uses: Uses = .limited(100), generation: UInt32 = 1, secretsOf other: UInt8? = nil,
+    mtu: Int = 185, memory: LinkMemory = LinkMemory(),
     clock: StillClock = StillClock(),
     remember: @escaping @Sendable (LinkMemory) throws -> Void = { _ in },
     decide: @escaping @Sendable (Int) -> BenchTransport.Fate = { _ in .carry }
   ) throws -> App {
-    let secrets = try secrets(number)
+    let secrets = try secrets(other ?? number)
     let instance = try InstanceID([UInt8](repeating: number, count: 16))
     let token = try MeasurementGrant(
       for: bench.identity.id, instance: instance, mode: .production,
-      integrityClasses: set(classes), attempts: 3, uses: uses, generation: 1,
+      integrityClasses: set(classes), attempts: 3, uses: uses, generation: generation,
       issued: 1_700_000_000, secrets: secrets, version: .two, delegableClasses: set(lends)
     ).sealed(to: bench.identity, signedBy: bench.issuer)
-    let pair = try Bench.pair(token, at: bench.identity.id, of: instance)
+    let pair = try Bench.pair(
+      token, at: bench.identity.id, of: instance, generation: generation)
     let door = HardwareConnection(
       to: pair, proving: BenchProver(secrets: secrets),
       over: BenchTransport(bench, decide: decide), memory: HeardMemory(memory, remember),

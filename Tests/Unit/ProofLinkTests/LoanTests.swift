@@ -269,6 +269,47 @@ extension BenchTests {
       #expect(error?.code == "LOCK-19.9")
     }
 
+    @Test("an owner who renewed its token in between takes back, and cannot read the receipt")
+    func takenBackAndRenewed() async throws {
+      let stage = try LoanStage()
+      try await stage.introduce()
+      try await stage.member.door.deliver(stage.lend())
+      let back = try await stage.owner.door.takeBack(
+        from: stage.member.pair.token.digest, at: LoanStage.now + 1)
+      // The hardware still holds the token of before.
+      let renewed = try LoanStage.app(
+        stage.bench, 20, [0, 1, 2], lends: [1, 2], generation: 2, secretsOf: 60)
+      // On the real clock: an app that waits for a receipt which it cannot read ends with an error.
+      let door = HardwareConnection(
+        to: renewed.pair, proving: BenchProver(secrets: renewed.secrets),
+        over: BenchTransport(stage.bench), memory: HeardMemory(LinkMemory()),
+        options: .init(patience: .milliseconds(300)))
+      #expect(try await door.deliver(back) == nil)
+      let error = await stage.refusal { try await stage.member.door.send(LoanStage.open) }
+      #expect(error?.code == "LOCK-19.4")
+      // The same one again, by the owner of before, who can read it.
+      await door.disconnect()
+      #expect(try await stage.owner.door.deliver(back)?.usesLeft == 0)
+    }
+
+    @Test("a member whose device has changed is told so, after three links")
+    func changedDevice() async throws {
+      let stage = try LoanStage()
+      try await stage.introduce()
+      let loan = try await stage.lend()
+      let memory = await stage.member.door.memory
+      await stage.member.door.disconnect()
+      let other = HardwareConnection(
+        to: stage.member.pair, proving: BenchProver(secrets: try LoanStage.secrets(90)),
+        over: BenchTransport(stage.bench), memory: HeardMemory(memory),
+        options: .init(patience: .milliseconds(300)))
+      let error = await stage.refusal { try await other.deliver(loan) }
+      #expect(error?.code == "LOCK-17" && error?.isAuthenticated == false)
+      #expect(error?.reason == .deviceDiffers && error?.whoCanMend == .online)
+      // The hardware took it: the member it names opens.
+      #expect(try await stage.member.door.send(LoanStage.open).verdict == .accepted)
+    }
+
     @Test("another lock, or a changed byte, takes no delegation")
     func elsewhere() async throws {
       let stage = try LoanStage()

@@ -13,7 +13,7 @@ import Testing
 @testable import ProofService
 
 /// A store that answered at the start, and never since.
-private struct GoneStore: RedemptionStore {
+struct GoneStore: RedemptionStore {
   private static let failure = ReplayStoreFailure.unavailable(place: "test", reason: "gone")
 
   func begin(at now: UnixTime) -> ReplayMemory { ReplayMemory(highest: 0, gap: nil) }
@@ -38,7 +38,7 @@ private struct GoneStore: RedemptionStore {
 }
 
 /// The lines of a log.
-private final class Lines: Sendable {
+final class Lines: Sendable {
   private let texts = Mutex<[String]>([])
 
   func add(_ line: String) { texts.withLock { $0.append(line) } }
@@ -55,18 +55,18 @@ private final class Lines: Sendable {
 /// The listener for events at the service: the gate's handler, and a redeemer that learns apps from the service.
 @Suite struct EventServingTests {
   /// A service with a gate, an audience, its redeemer, and the handler with one credential.
-  private struct Office {
+  struct Office {
     let world: GateBench
     let handler: EventHandler
     let verifier: EventVerifier
     let beacons: BeaconKey
-    private let files = Workplace()
+    let files = Workplace()
     let lines = Lines()
 
     let configuration: ProofBackend.GateConfiguration
 
     init(
-      canJudge: Bool = true, store: any RedemptionStore = MemoryReplayStore()
+      canJudge: Bool = true, store: any RedemptionStore = MemoryReplayStore(), rate: Int? = nil
     ) throws {
       world = try GateBench()
       let management = world.bench.management
@@ -89,7 +89,8 @@ private final class Lines: Sendable {
       try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
       let options = try EventOptions(
         Options(
-          ["--events", "127.0.0.1:0", "--event-credentials", path, "--event-replay", "memory"],
+          ["--events", "127.0.0.1:0", "--event-credentials", path, "--event-replay", "memory"]
+            + (rate.map { ["--event-rate", "\($0)"] } ?? []),
           taking: EventOptions.known), nil)
       let place = EventHandler.Place("proof_service") { [verifier] in canJudge ? verifier : nil }
       handler = try EventHandler(

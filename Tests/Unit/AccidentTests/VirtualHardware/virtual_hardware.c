@@ -11,7 +11,8 @@ enum {
   PIECES = 24,
   PAGE_BYTES = 1024,
   LOG_PAGES = 6,
-  FLASH_BYTES = PAGE_BYTES * ((int)PFD_FLASH_PAGES + LOG_PAGES),
+  GRANT_PAGE = (int)PFD_FLASH_PAGES + LOG_PAGES,
+  FLASH_BYTES = PAGE_BYTES * (GRANT_PAGE + (int)PFD_GRANT_PAGES),
   QUEUE = 16
 };
 
@@ -29,7 +30,7 @@ static struct piece {
   uint64_t dice;
   uint32_t seconds, done, operations, erases, cut;
   enum virtual_hardware_tear tear;
-  bool dark, seals, has_log;
+  bool dark, seals, keeps_channels, has_log;
   uint8_t log_key[PFC_LOG_KEY_BYTES];
   struct pfc_hardware hardware;
   struct pfd_port port;
@@ -158,6 +159,10 @@ void virtual_hardware_draw(int number, const uint8_t drawn[VIRTUAL_HARDWARE_KEY_
 
 void virtual_hardware_seal(int number, int seals) { pieces[number].seals = seals != 0; }
 
+void virtual_hardware_keep_channels(int number, int keeps) { pieces[number].keeps_channels = keeps != 0; }
+
+void virtual_hardware_lend(int number) { pieces[number].port.flash.grant_page = GRANT_PAGE; }
+
 void virtual_hardware_rekey(int number, const uint8_t secret_key[VIRTUAL_HARDWARE_KEY_BYTES]) {
   struct pfc_hardware *hardware = &pieces[number].hardware;
   memcpy(hardware->secret_key, secret_key, PFC_SECRET_KEY_BYTES);
@@ -181,6 +186,7 @@ int virtual_hardware_start(int number) {
   piece->dark = false;
   memset(piece->queues, 0, sizeof piece->queues);
   int result = pfd_unit_start(&piece->unit, &piece->port);
+  if (result == PFC_OK && piece->keeps_channels) result = pfd_unit_keep_channels(&piece->unit);
   if (result == PFC_OK && piece->seals) result = pfd_unit_seal(&piece->unit);
   return result;
 }
@@ -238,10 +244,26 @@ uint32_t virtual_hardware_operations(int number) { return pieces[number].operati
 uint32_t virtual_hardware_erases(int number) { return pieces[number].erases; }
 uint64_t virtual_hardware_epoch(int number) { return pfc_verifier_epoch(&pieces[number].unit.verifier); }
 
-uint32_t virtual_hardware_generation(int number, const uint8_t instance[VIRTUAL_HARDWARE_ID_BYTES]) {
-  const struct pfc_ledger *ledger = &pieces[number].unit.verifier.ledger;
+/// The slot of an instance that holds a token, or -1.
+static int held_slot(const struct piece *piece, const uint8_t instance[VIRTUAL_HARDWARE_ID_BYTES]) {
+  const struct pfc_ledger *ledger = &piece->unit.verifier.ledger;
   int slot = pfc_ledger_find(ledger, instance);
-  return slot >= 0 && ledger->slots[slot].state == PFC_SLOT_HELD ? ledger->slots[slot].generation : 0;
+  return slot >= 0 && ledger->slots[slot].state == PFC_SLOT_HELD ? slot : -1;
+}
+
+uint32_t virtual_hardware_generation(int number, const uint8_t instance[VIRTUAL_HARDWARE_ID_BYTES]) {
+  int slot = held_slot(&pieces[number], instance);
+  return slot >= 0 ? pieces[number].unit.verifier.ledger.slots[slot].generation : 0;
+}
+
+uint32_t virtual_hardware_uses(int number, const uint8_t instance[VIRTUAL_HARDWARE_ID_BYTES]) {
+  int slot = held_slot(&pieces[number], instance);
+  return slot >= 0 ? pieces[number].unit.verifier.ledger.slots[slot].uses : 0;
+}
+
+uint32_t virtual_hardware_lent(int number, const uint8_t instance[VIRTUAL_HARDWARE_ID_BYTES]) {
+  int slot = held_slot(&pieces[number], instance);
+  return slot >= 0 ? pieces[number].unit.verifier.grants.rows[slot].uses : 0;
 }
 
 size_t virtual_hardware_flash_size(void) { return FLASH_BYTES; }

@@ -34,6 +34,10 @@ void virtual_hardware_trust(int number, const uint8_t issuer[VIRTUAL_HARDWARE_KE
 void virtual_hardware_draw(int number, const uint8_t drawn[VIRTUAL_HARDWARE_KEY_BYTES]);
 /// Whether it answers sealed commands, from the next start on.
 void virtual_hardware_seal(int number, int seals);
+/// Whether it opens channels, from the next start on. It then answers sealed commands, too.
+void virtual_hardware_keep_channels(int number, int keeps);
+/// It takes grants from then on. Before provisioning: its flash has pages for them.
+void virtual_hardware_lend(int number);
 /// Another secret key.
 void virtual_hardware_rekey(int number, const uint8_t secret_key[VIRTUAL_HARDWARE_KEY_BYTES]);
 /// Writes identity and an empty ledger: all of `epoch`, `floor` and `counter` as `pfd_unit_provision`. 0 if it did.
@@ -64,6 +68,10 @@ uint32_t virtual_hardware_erases(int number);
 uint64_t virtual_hardware_epoch(int number);
 /// The generation that it holds for an instance; 0 for none.
 uint32_t virtual_hardware_generation(int number, const uint8_t instance[VIRTUAL_HARDWARE_ID_BYTES]);
+/// Uses that are left to an instance; 0 without a token.
+uint32_t virtual_hardware_uses(int number, const uint8_t instance[VIRTUAL_HARDWARE_ID_BYTES]);
+/// Uses that are left of what an instance was lent; 0 for none.
+uint32_t virtual_hardware_lent(int number, const uint8_t instance[VIRTUAL_HARDWARE_ID_BYTES]);
 size_t virtual_hardware_flash_size(void);
 void virtual_hardware_read_flash(int number, uint8_t *flash);
 void virtual_hardware_put_flash(int number, const uint8_t *flash);
