@@ -5,7 +5,8 @@ import Testing
 
 @testable import PostgresStore
 
-/// What the store in PostgreSQL does without a server: values on the wire, errors, settings and leases.
+/// The store in PostgreSQL as far as it needs no server: values on the wire, errors, settings and
+/// leases.
 @Suite("Values, errors and settings of PostgreSQL")
 struct ValueTests {
   // MARK: Values
