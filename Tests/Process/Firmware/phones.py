@@ -248,7 +248,8 @@ class World:
                 BIN / "proof-unlock", "--port", self.ports[1], "--keys", self.backend / "sealing.jwk", "--issuer-key",
                 self.issuer_key, "--factory-key", self.backend / "factory.key", "--store", service / "store",
                 "--ledger", self.backend / "ledger", "--classes", "0,1,2", "--device-classes", "0", "--attempts", "20",
-                "--audience", API, "--anyone", *(("--ratchet", ratchet) if ratchet else ()), *(("--channel",) if channel else ())))
+                "--audience", API, "--anyone", *(("--ratchet", ratchet) if ratchet else ()),
+                *(("--channel",) if channel else ())))
             self.running[-1].line("listening on port")
             yield
         finally:
