@@ -199,7 +199,7 @@ struct GateSessionTests {
     }
     #expect(again.values(of: "proof-ticket").isEmpty)
     #expect(again.values(of: "signature") == ["x"])
-    // Without an admission the gate's own names are not known.
+    // The gate's own names are known from an admission alone.
     let idle = try GateStage(isStarted: false)
     #expect(
       idle.session.unguarded(request).fields.map(\.name).filter { $0.hasPrefix("proof-") } == [])
