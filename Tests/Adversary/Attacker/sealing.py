@@ -20,7 +20,7 @@ class SealedApp:
         self.heard = []  # (type, message) in both directions
 
     def seal(self, link, what=OPEN, kind=sealed.INTEGRITY):
-        """Asks, proves and seals. The message; the answer's key is kept."""
+        """Asks, proves and seals. The message; the answer's key and the nonce for a recall are kept."""
         value = link.read(SEALED_CHALLENGE)
         secrets = self.app.shared(self.hardware)
         facts = sealed.Facts(self.hardware.id, self.app.instance, token_digest(self.token), secrets.device_key,
@@ -30,6 +30,7 @@ class SealedApp:
         message = sealed.seal(facts, head, ephemeral, sealed.inside(facts, head, *what, secrets).encoded())
         shared = curves.shared_secret(ephemeral, facts.lock_key)
         self.key, self.counter = sealed.down_key(facts, shared, message), facts.counter
+        self.nonce = sealed.nonce(facts, head, *what)
         self.chain = sealed.chain(facts, shared, message)
         return message
 

@@ -19,7 +19,8 @@ import phones
 from demonstration import BIN
 from moved_clock import MovedClock
 from phones import Relay, World
-from proofspec.message import Verdict
+from proofspec import frame, sealed
+from proofspec.message import Type, Verdict
 
 # As many power cuts as the long suite makes.
 IS_LONG = int(os.environ["FIRMWARE_CUTS"]) >= 200
@@ -41,8 +42,40 @@ def is_answer(is_apps, pdu):
     return not is_apps and pdu[:2] == bytes([NOTIFICATION, ANSWER_HANDLE])
 
 
+def begins(type, pdu):
+    """Whether a packet begins a message of a type."""
+    return pdu[3] & frame.FIRST and pdu[3] & frame.TYPE_MASK == type
+
+
+def is_sealed_command(is_apps, pdu):
+    # Behind the packet's four bytes the message begins with its kind of proof.
+    return is_command(is_apps, pdu) and begins(Type.COMMAND, pdu) and pdu[7] == sealed.INTEGRITY
+
+
+def is_sealed_answer(is_apps, pdu):
+    return is_answer(is_apps, pdu) and begins(Type.SEALED_DOWN, pdu)
+
+
+def is_channel_command(is_apps, pdu):
+    return is_command(is_apps, pdu) and begins(Type.SEALED_UP, pdu)
+
+
+def channel_answer():
+    """A moment: the first sealed answer behind a channel's command."""
+    asked = []
+
+    def is_here(*pdu):
+        if is_channel_command(*pdu):
+            asked.append(pdu)
+        return bool(asked) and is_sealed_answer(*pdu)
+
+    return is_here
+
+
 class Stage(unittest.TestCase):
     """A lock with power that was never opened, a phone with a token for it, and no network."""
+
+    profile = "full"
 
     @classmethod
     def setUpClass(cls):
@@ -50,7 +83,7 @@ class Stage(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.prepared[0])
 
     def setUp(self):
-        self.world = World(self.prepared)
+        self.world = World(self.prepared, self.profile)
         self.addCleanup(self.world.close)
         self.lock, self.phone = self.world.lock, self.world.phone
         self.lock.start()
@@ -127,9 +160,9 @@ class Stage(unittest.TestCase):
                 break
             number += 1
 
-    def visit(self, ends, kills=False, statuses=(0,)):
-        """The app comes to open; its link, or with `kills` the app itself, ends once, at the first PDU for which
-        `ends` says so: what the app said. It must end with one of `statuses`.
+    def visit(self, ends, verb="open", kills=False, cuts=False, statuses=(0,)):
+        """The app comes with a verb; its link ends once, at the first PDU for which `ends` says so. With `kills` the
+        app is killed there, with `cuts` the lock's power is. Returns the app's words; it ends with one of `statuses`.
         """
         started, struck, answers = threading.Event(), [], []
 
@@ -143,10 +176,12 @@ class Stage(unittest.TestCase):
                 started.wait()
                 process.kill()
                 process.wait()
+            if cuts:
+                self.lock.cycle()
             return False
 
         with Relay(self.lock, passes) as relay:
-            process = self.phone.start("open", relay.path)
+            process = self.phone.start(verb, relay.path)
             started.set()
             said = phones.words(process)
         self.has_ended, self.was_answered = bool(struck), bool(answers)
@@ -348,6 +383,80 @@ class AppAccidents(Stage):
         self.assertIn("(LOCK-33)", answer["detail"])
         self.lock.judges("order", int(Verdict.NOT_SIGNED), 0)
         self.does()
+
+
+class SealedAccidents(Stage):
+    """On the profile `large`: the lock seals, and the app's token permits channels."""
+
+    profile = "large"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        world = World(cls.prepared, cls.profile)
+        try:
+            world.proofctl("hardware", "change", world.id, "--features", "sealed,channels")
+            world.lock.start()
+            with world.online(channel=True):
+                answer = world.phone.app("fetch")
+            assert answer["outcome"] == "fetched", answer
+        except BaseException:
+            world.close()
+            raise
+        world.keep()
+
+    def settles(self, moment, told, verb, cuts=False):
+        """The app's visit ends at this moment, its recall is told this verdict, and all of its commands are done."""
+        self.lock.turn_page()
+        said = self.visit(lambda _, *pdu: moment(*pdu), verb, cuts=cuts)
+        self.assertTrue(self.has_ended)
+        self.lock.judges("recall", int(told))
+        self.assertIn('"accepted, accepted"' if verb.endswith("twice") else '"accepted"', said)
+
+    def test_15_a_link_cut_at_a_sealed_command_or_its_answer_is_taken_up_again(self):
+        blank, storage = self.lock.image(), self.phone.back_up()
+        for ends in self.each(is_token, is_answer, is_sealed_command, is_sealed_answer):
+            self.phone.restore(storage)
+            self.lock.restore(blank)
+            self.assertIn('"accepted"', self.visit(ends, "open sealed"))
+            self.assertEqual(self.does("open sealed"), 2)
+        # Later visits of an app that the lock knows.
+        before = self.does("open sealed")
+        for moment, told in ((is_sealed_command, Verdict.NOT_EXECUTED), (is_sealed_answer, Verdict.ACCEPTED)):
+            self.settles(moment, told, "open sealed")
+            done = self.does("open sealed")
+            self.assertEqual(done - before, 2)
+            before = done
+        for ends in self.each():
+            self.assertIn('"accepted"', self.visit(ends, "open sealed"))
+            done = self.does("open sealed")
+            self.assertEqual(done - before, 2)
+            before = done
+
+    def test_15_a_link_cut_at_a_channel_s_command_or_its_answer_is_taken_up_again(self):
+        before = self.does("open sealed twice", "accepted, accepted")
+        self.lock.judges("channel command", int(Verdict.ACCEPTED))
+        for moment, told in ((is_channel_command, Verdict.NOT_EXECUTED), (channel_answer(), Verdict.ACCEPTED)):
+            self.settles(moment, told, "open sealed twice")
+            done = self.does("open sealed")
+            self.assertEqual(done - before, 3)
+            before = done
+        for ends in self.each():
+            self.assertIn('"accepted, accepted"', self.visit(ends, "open sealed twice"))
+            done = self.does("open sealed")
+            self.assertEqual(done - before, 3)
+            before = done
+
+    def test_2_and_3_a_lock_without_power_at_a_sealed_command_or_its_answer_tells_the_outcome(self):
+        self.does("open sealed")
+        for verb, moment, told in (
+                ("open sealed", is_sealed_command, Verdict.NOT_EXECUTED),
+                ("open sealed", is_sealed_answer, Verdict.ACCEPTED),
+                ("open sealed twice", is_channel_command, Verdict.NOT_EXECUTED),
+                ("open sealed twice", channel_answer(), Verdict.ACCEPTED)):
+            self.settles(moment, told, verb, cuts=True)
+            # The lock counts since its start: a command that was done before is not done again.
+            self.assertEqual(self.does("open sealed"), 2 if told == Verdict.NOT_EXECUTED else 1)
 
 
 class RareVariants(Stage):

@@ -198,7 +198,62 @@ static int measure_sealed(void) { return 0; }
 
 #endif
 
+static struct app member;
+static uint32_t serial;
+
+/// A grant of the owner, each later than the one before: the member may do a hundred commands of class 1.
+static void next_grant(void) {
+  struct pfc_grant grant = {.generation = app.token.generation, .serial = ++serial, .classes = 1u << 1, .uses = 100,
+                            .end = UINT64_MAX};
+  memcpy(grant.hardware_id, world.hardware.id, PFC_ID_BYTES);
+  memcpy(grant.owner, app.token.instance_id, PFC_ID_BYTES);
+  memcpy(grant.member, member.digest, PFC_TOKEN_DIGEST_BYTES);
+  result = pfc_grant_create(message, &grant, &app.token.secrets, app.digest);
+  size = PFC_GRANT_BYTES;
+  world.link->refusals = 0;
+}
+
+static void forged_grant(void) {
+  next_grant();
+  message[size - 1] ^= 1;
+}
+
+static void judge_grant(void) { judge(PFC_MESSAGE_GRANT); }
+
+/// A command of the class that was lent.
+static void right_lent(void) {
+  if (!world_ask(&world, &member.challenge)) return;
+  app_command(&member, &world, PFC_KIND_INTEGRITY, 1, "open");
+  memcpy(message, member.message, member.size);
+  size = member.size;
+}
+
+static bool holds(struct app *with) {
+  app_renew(with);
+  app_issue(with, &world);
+  world.link->openings = 0;
+  return app_present(with, &world) == PFC_VERDICT_HELD;
+}
+
+static int measure_loans(void) {
+  if (pfc_verifier_take_grants(&world.verifier) != PFC_OK) return 14;
+  app.token.generation++;
+  app.token.delegable_classes = 1u << 1;
+  app_make(&member, &world, 7);
+  member.token.integrity_classes = 1u << 3;
+  member.token.device_classes = 0;
+  if (!holds(&app) || !holds(&member)) return 15;
+  measure("message-grant-taken", next_grant, judge_grant);
+  if (outcome.verdict != PFC_VERDICT_DONE) return 16;
+  measure("message-grant-forged", forged_grant, judge_grant);
+  if (outcome.verdict != PFC_VERDICT_DEVICE_DIFFERS) return 17;
+  measure("message-command-lent", right_lent, judge_command);
+  return outcome.verdict == PFC_VERDICT_ACCEPTED ? 0 : 18;
+}
+
 int main(void) {
+  int failed;
+
   clock_begin();
   world_make(&world, 5);
   app_make(&app, &world, 6);
@@ -224,5 +279,6 @@ int main(void) {
   if (outcome.execute != 0) return 6;
   measure("message-token-garbage", garbage_token, judge_token);
   if (outcome.verdict != PFC_VERDICT_NOT_FOR_ME) return 7;
-  return measure_sealed();
+  failed = measure_sealed();
+  return failed != 0 ? failed : measure_loans();
 }

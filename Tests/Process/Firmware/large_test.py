@@ -25,8 +25,8 @@ USES = 1000
 Whole = channel_process_test.Channel.__dict__
 
 
-class Further:
-    """The occasion of a channel's command, for its recall."""
+class Sealed:
+    """The occasion of a sealed or a channel's command, for its recall."""
 
     def __init__(self, counter, nonce):
         self.counter, self.answered = counter, nonce
@@ -54,6 +54,16 @@ class Large(Firmware):
     def key(self, link):
         """E_lock, as it stands in a challenge."""
         return link.read(SEALED_CHALLENGE)[40:]
+
+    def fail_after(self, seconds, link, type, message):
+        """Cuts the power after drawn seconds, which no result depends on. Returns whether the board had answered."""
+        answered = False
+        timer = threading.Timer(seconds, self.hardware.cut)
+        timer.start()
+        with contextlib.suppress(LinkEnded):
+            answered = link.say(type, message)[0] == Type.SEALED_DOWN
+        timer.join()
+        return answered
 
 
 class SealedOnTheBoard(Large):
@@ -106,6 +116,28 @@ class SealedOnTheBoard(Large):
             self.assertNotEqual(self.key(link), before)
             self.assertEqual(app.send(link, Type.COMMAND, message).verdict, Verdict.STALE)
             self.assertEqual(app.open(link).verdict, Verdict.ACCEPTED)
+
+    def test_power_that_fails_during_a_sealed_command(self):
+        """Done and charged, or neither, and the recall says which; the message does nothing a second time."""
+        dice, outcomes = random.Random(SEED), collections.Counter()
+        with self.hardware.connect() as link:
+            app = self.hold(link, SEALED_ONLY, uses=USES)
+        left = USES
+        for cut in range(CUTS):
+            with self.subTest(cut=cut):
+                with self.hardware.connect() as link:
+                    message = app.seal(link)
+                    answered = self.fail_after(dice.uniform(0, 0.25), link, Type.COMMAND, message)
+                self.assertTrue(self.hardware.start())
+                with self.hardware.connect() as link:
+                    self.assertEqual(app.send(link, Type.COMMAND, message).verdict, Verdict.STALE)
+                    told = self.owner.recall(link, self.hardware, Sealed(app.counter, app.nonce))
+                    outcomes[told.name] += 1
+                    self.assertIn(told, (Verdict.ACCEPTED,) if answered else (Verdict.ACCEPTED, Verdict.NOT_EXECUTED))
+                    answer = app.open(link)
+                    left -= 2 if told == Verdict.ACCEPTED else 1
+                    self.assertEqual((answer.verdict, answer.detail), (Verdict.ACCEPTED, left))
+        print(f"seed {SEED}, {CUTS} cuts during a sealed command: {dict(outcomes)}")
 
     def test_a_token_for_sealed_commands_and_channels_is_held_here_alone(self):
         with self.hardware.connect() as link:
@@ -208,24 +240,14 @@ class ChannelOnTheBoard(Large):
                     self.assertEqual((answer.verdict, answer.detail), (Verdict.ACCEPTED, left - 1))
                     counter, chain = app.next, app.chain
                     message = app.seal_next()
-                    answered = self.fail_after(dice.uniform(0, 0.25), link, message)
+                    answered = self.fail_after(dice.uniform(0, 0.25), link, Type.SEALED_UP, message)
                 self.assertTrue(self.hardware.start())
                 with self.hardware.connect() as link:
                     self.assertEqual(self.verdict(link, message), (Verdict.STALE, 6))
-                    told = self.owner.recall(link, self.hardware, Further(counter, channel.nonce(chain, message)))
+                    told = self.owner.recall(link, self.hardware, Sealed(counter, channel.nonce(chain, message)))
                     outcomes[told.name] += 1
                     self.assertIn(told, (Verdict.ACCEPTED,) if answered else (Verdict.ACCEPTED, Verdict.NOT_EXECUTED))
                     answer = app.open(link)
                     left -= 3 if told == Verdict.ACCEPTED else 2
                     self.assertEqual((answer.verdict, answer.detail), (Verdict.ACCEPTED, left))
         print(f"seed {SEED}, {CUTS} cuts during a channel's command: {dict(outcomes)}")
-
-    def fail_after(self, seconds, link, message):
-        """Cuts the power after drawn seconds, which no result depends on. Returns whether the board had answered."""
-        answered = False
-        timer = threading.Timer(seconds, self.hardware.cut)
-        timer.start()
-        with contextlib.suppress(LinkEnded):
-            answered = link.say(Type.SEALED_UP, message)[0] == Type.SEALED_DOWN
-        timer.join()
-        return answered

@@ -4,8 +4,8 @@
 
 from unittest import mock
 
-from case import Firmware
-from central import CAPABILITIES, GRANT, WRITTEN_AT
+from case import Firmware, grant_handle
+from central import CAPABILITIES, WRITTEN_AT
 from lending import Lending
 from proofspec import grant
 from proofspec.message import Type
@@ -17,8 +17,7 @@ FEATURE_GRANTS = 1 << 4
 class Loans(Lending, Firmware):
     def setUp(self):
         super().setUp()
-        # The profile `full` has no characteristic for sealed commands before that of grants.
-        place = mock.patch.dict(WRITTEN_AT, {Type.GRANT: GRANT - 2 if self.profile == "full" else GRANT})
+        place = mock.patch.dict(WRITTEN_AT, {Type.GRANT: grant_handle(self.profile)})
         place.start()
         self.addCleanup(place.stop)
 

@@ -99,11 +99,12 @@ class Program:
 class Lock:
     """The board: its flash in a file, the firmware while it has power, and its log."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, profile):
         self.flash, self.socket, self.program = folder / "flash", folder / "socket", None
+        self.firmware = (FIRMWARE, "--profile", profile, "--flash", self.flash)
 
     def start(self):
-        self.program = Program(FIRMWARE, "--flash", self.flash, "--socket", self.socket, "--log-level", "debug")
+        self.program = Program(*self.firmware, "--socket", self.socket, "--log-level", "debug")
         self.program.line("listening:")
 
     def cut(self):
@@ -135,7 +136,7 @@ class Lock:
         file = self.flash.with_name("provisioning")
         file.touch(0o600)
         file.write_text("".join(f"{name.replace('_', '-')} = {value}\n" for name, value in fields.items()))
-        said = run(FIRMWARE, "--flash", self.flash, "--provision", file)
+        said = run(*self.firmware, "--provision", file)
         file.unlink()
         self.start()
         return dict(line.split(" = ") for line in said.splitlines())
@@ -149,7 +150,7 @@ class Lock:
         """Waits for the line of a judgement, which the board logs before the app has its answer. The low 32 bits of a
         command's counter.
         """
-        line = self.program.line(rf"{message} of [0-9a-z]+: .+ \({verdict}\), detail {detail}(,|$)")
+        line = self.program.line(rf": {message} of [0-9a-z]+: .+ \({verdict}\), detail {detail}(,|$)")
         return int(line.rsplit("-", 1)[1]) if message == "command" else None
 
 
@@ -193,11 +194,11 @@ class Phone:
 class World:
     """A copy of what was prepared, for one test. Service and backend do not run: there is no network."""
 
-    def __init__(self, prepared):
+    def __init__(self, prepared, profile="full"):
         self.parent, self.ports = prepared
         self.folder = pathlib.Path(tempfile.mkdtemp(dir=self.parent))
         run("cp", "-a", "--sparse=always", f"{self.parent}/0/.", self.folder)
-        self.lock = Lock(self.folder / "lock")
+        self.lock = Lock(self.folder / "lock", profile)
         self.phone = Phone(self.folder / "phone", self.lock)
         self.id = (self.phone.home / "paired" / "hardware").read_text().strip()
         self.account = ("--store", self.folder / "service" / "store", "--key-file",
@@ -211,6 +212,13 @@ class World:
         self.stop()
         self.lock.cut()
         shutil.rmtree(self.folder)
+
+    def keep(self):
+        """Takes the place of what was prepared: worlds that are made from now on begin with this one's files."""
+        self.stop()
+        self.lock.cut()
+        shutil.rmtree(self.parent / "0")
+        self.folder.rename(self.parent / "0")
 
     def proofctl(self, *words, status=0, environment=()):
         """The operator's tool on the account; its answer in JSON, or its refusal's words."""
@@ -228,8 +236,8 @@ class World:
         self.running = []
 
     @contextlib.contextmanager
-    def online(self, ratchet="report"):
-        """Within, service and backend run at the addresses that the apps know."""
+    def online(self, ratchet="report", channel=False):
+        """Within, service and backend run at the addresses that the apps know. `channel`: tokens permit channels."""
         service = self.folder / "service"
         try:
             self.running.append(Program(
@@ -240,7 +248,8 @@ class World:
                 BIN / "proof-unlock", "--port", self.ports[1], "--keys", self.backend / "sealing.jwk", "--issuer-key",
                 self.issuer_key, "--factory-key", self.backend / "factory.key", "--store", service / "store",
                 "--ledger", self.backend / "ledger", "--classes", "0,1,2", "--device-classes", "0", "--attempts", "20",
-                "--audience", API, "--anyone", *(("--ratchet", ratchet) if ratchet else ())))
+                "--audience", API, "--anyone", *(("--ratchet", ratchet) if ratchet else ()),
+                *(("--channel",) if channel else ())))
             self.running[-1].line("listening on port")
             yield
         finally:

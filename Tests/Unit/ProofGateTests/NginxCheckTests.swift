@@ -322,7 +322,7 @@ import Testing
     }
   }
 
-  @Test("What decides before the gate, or changes the target, is a mistake")
+  @Test("A directive that decides before the gate, or changes the target, is a mistake")
   func early() throws {
     let line = Self.line(Self.pass)
     for (directive, kinds) in [

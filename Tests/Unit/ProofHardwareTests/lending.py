@@ -15,6 +15,8 @@ OPEN, RING, USES = 0x2, 0x8, 3
 
 
 class Lending:
+    generation = 1  # of the owner's token
+
     def hold(self, link):
         def token(app, **fields):
             return app.token(self.backend, self.hardware, version=2, base=1, device_classes=0, **fields)
@@ -25,8 +27,8 @@ class Lending:
         self.assertEqual(self.member.present(link, self.hardware, self.members), Verdict.HELD)
 
     def grant(self, serial=1, classes=OPEN, secrets=None, hint=None):
-        fields = grant.Grant(hint or self.hardware.id[:4], self.owner.instance, token_digest(self.members), 1, serial,
-                             classes, USES if classes else 0, BEGIN + 1000 if classes else 0)
+        fields = grant.Grant(hint or self.hardware.id[:4], self.owner.instance, token_digest(self.members),
+                             self.generation, serial, classes, USES if classes else 0, BEGIN + 1000 if classes else 0)
         return grant.create(fields, secrets or self.owner.shared(self.hardware), token_digest(self.owners))
 
     def present(self, link, made, reader):

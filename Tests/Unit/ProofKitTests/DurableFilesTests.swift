@@ -302,9 +302,9 @@ struct DurableFilesTests {
         }
         return BackupExclusion.stateFolder
       }
-      #expect(found("/state", "/srv/a") == "/state" && found("/state", nil) == "/state")
+      #expect(found("/state", "/kept") == "/state" && found("/state", nil) == "/state")
       for none in ["", "state", nil] {
-        #expect(found(none, "/srv/a") == "/srv/a/.local/state")
+        #expect(found(none, "/kept") == "/kept/.local/state")
         #expect(found(none, "") == nil && found(none, nil) == nil)
       }
     }

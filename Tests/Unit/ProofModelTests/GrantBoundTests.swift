@@ -3,7 +3,7 @@
 import ProofModel
 import Testing
 
-@Suite("What a backend signs, at its bounds")
+@Suite("Documents that a backend signs, at their bounds")
 struct GrantBoundTests {
   /// The parts of a grant that a test changes.
   private struct Parts {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ProofService
 
-/// Log lines of a service while its storage is away, and its answers to requests that it refuses.
+/// The words of a service while its storage is away, and its answers to requests that it refuses.
 @Suite struct StorageLogTests {
   private static func lines(_ log: HandLog) -> [String] {
     log.all.map { event in

@@ -3,15 +3,17 @@
 
 """Plays the unit tests of a module against mutants of that module, and lists those that survive, for a reader.
 
-    by_module.py --seed S FOLDER=COUNT …
+    by_module.py --seed S [--jobs N] [--seldom OPERATOR]… FOLDER=COUNT …
 
 One build has the Swift mutants of all folders. A mutant without a form that asks at run time is drawn again, and so is
 one that overlaps another; one whose form does not compile is left out. Each suite is played once to note which mutants
-it comes to, and a mutant then meets those that come to it. `--built` takes the build that stands. Results stand in
-.build/mutants/random/by-module-S.json; a run that was stopped goes on.
+it comes to, and a mutant then meets those that come to it. `--built` takes the build that stands. `--jobs` judges so many
+mutants of Swift at once: most tests wait. `--seldom` draws this operator only where the line has room for no other.
+Results stand in .build/mutants/random/by-module-S.json; a run that was stopped goes on.
 """
 
 import argparse
+import concurrent.futures
 import json
 import random
 import sys
@@ -29,7 +31,7 @@ from touching import Touching
 UNITS_OF_C = ("core of this noun", "core", "units", "process", "probe process", "probe files", "probe hand-over")
 
 
-def draw(seed, folder, taken):
+def draw(seed, folder, taken, seldom):
     """Mutants of this folder without end; each has a line of its own."""
     own = random.Random(f"{seed}/{folder}")
     lines = [(source, line) for source in sources(folder) for line in source.code_lines()]
@@ -38,6 +40,7 @@ def draw(seed, folder, taken):
         found = candidates_of(source, line)
         if not found or (source.name, line) in taken:
             continue
+        found = [mutant for mutant in found if mutant.operator not in seldom] or found
         taken.add((source.name, line))
         operator = own.choice(sorted({mutant.operator for mutant in found}))
         yield own.choice([mutant for mutant in found if mutant.operator == operator])
@@ -117,12 +120,15 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", required=True)
     parser.add_argument("folders", nargs="+", metavar="FOLDER=COUNT")
+    parser.add_argument("--jobs", type=int, default=1, help="mutants of Swift that are judged at once")
+    parser.add_argument("--seldom", action="append", default=[], metavar="OPERATOR",
+                        help="an operator for lines that have room for no other")
     parser.add_argument("--built", action="store_true", help="play the mutants of the build that stands")
     options = parser.parse_args()
     counts = {name: int(count) for name, count in (word.split("=") for word in options.folders)}
     FOLDER.mkdir(parents=True, exist_ok=True)
     notes, taken = Notes(options.seed), set()
-    draws = {folder: draw(options.seed, folder, taken) for folder in counts}
+    draws = {folder: draw(options.seed, folder, taken, options.seldom) for folder in counts}
     of_c = {folder: count for folder, count in counts.items() if folder in C_MODULES}
     of_swift = {folder: count for folder, count in counts.items() if folder in SWIFT_MODULES}
     if of_c:
@@ -143,13 +149,13 @@ def main():
         keep(path, chosen, folders)
         touching = Touching(FOLDER / f"by-module-{options.seed}-touched.json")
         touching.measure()
-        for number, mutant in chosen.items():
-            if folders[number] not in of_swift:
-                continue
-            if f"{mutant.source.name}:{mutant.line}" in notes.results:
-                continue
-            verdict, _, word = touching.judge(number, [])
-            notes.add(folders[number], mutant, verdict, word)
+        waiting = [number for number, mutant in chosen.items()
+                   if folders[number] in of_swift and f"{mutant.source.name}:{mutant.line}" not in notes.results]
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            judged = {pool.submit(touching.judge, number, []): number for number in waiting}
+            for done in concurrent.futures.as_completed(judged):
+                verdict, _, word = done.result()
+                notes.add(folders[judged[done]], chosen[judged[done]], verdict, word)
     for folder in counts:
         verdicts = [result["verdict"] for result in notes.results.values() if result["folder"] == folder]
         print(f"{folder}: {len(verdicts)} mutants, " +

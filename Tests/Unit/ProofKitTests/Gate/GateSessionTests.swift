@@ -199,7 +199,7 @@ struct GateSessionTests {
     }
     #expect(again.values(of: "proof-ticket").isEmpty)
     #expect(again.values(of: "signature") == ["x"])
-    // An app that has no admission does not know the names of the gate.
+    // The gate's own names are known from an admission alone.
     let idle = try GateStage(isStarted: false)
     #expect(
       idle.session.unguarded(request).fields.map(\.name).filter { $0.hasPrefix("proof-") } == [])
