@@ -74,9 +74,10 @@ struct DeviceStrings {
     switch payload.first {
     case 0 where payload.count == 1: return nil
     case 1:
-      guard let text = String(validating: payload.dropFirst(), as: UTF8.self),
-        text.utf8.count <= valueMax
-      else { throw .malformed("The new definition is not UTF-8.") }
+      // A payload has 64 KiB at most, and so a definition `valueMax` bytes.
+      guard let text = String(validating: payload.dropFirst(), as: UTF8.self) else {
+        throw .malformed("The new definition is not UTF-8.")
+      }
       return text
     default:
       throw .malformed("The payload of a secure string begins with 0 (leave) or 1 (define).")

@@ -39,7 +39,8 @@ extension AccidentTests {
         let receipt = try await door.send(Phone.open, within: Phone.ample)
         #expect(receipt.verdict == .accepted && lock.doneCount == done + number, "event \(event)")
       }
-      // Two further commands are in the channel. One that was cut, and each after it on a new link, may be proved.
+      // Two further commands are in the channel. One that was cut, and each after it on a new link,
+      // may be proved.
       let inChannel = way.begun.filter { $0 == 9 }.count
       if way.count < event { #expect(inChannel == 2) }
       #expect(try await door.hasSeenCopy() == false)

@@ -10,11 +10,13 @@ import ProofModel
 
 @testable import ProofService
 
-/// Five phones of three users, and two locks. Phones 1 and 4 are copies of phones 0 and 3. Lock 0 reports copies, lock 1
-/// refuses them. Users 0 and 1 lend. User 2 has the class that opens nothing, and what the others lend.
+/// Five phones of three users, and two locks. Phones 1 and 4 are copies of phones 0 and 3. Lock 0
+/// reports copies, lock 1 refuses them. Users 0 and 1 lend. User 2 has the class that opens
+/// nothing, and the classes that the others lend.
 ///
-/// Sessions come one after the other, and have several commands, some in a channel. Before each, one thing may happen to
-/// a phone, a lock, a loan or the backend; in it, the link or the power may be cut, or the app may die.
+/// Sessions come one after the other, and have several commands, some in a channel. Before each,
+/// one thing may happen to a phone, a lock, a loan or the backend. In it, the link or the power may
+/// be cut, or the app may die.
 final class Soak {
   struct Tally: CustomStringConvertible {
     var sessions = 0
@@ -203,8 +205,8 @@ final class Soak {
     model.hold(pair, at: lock, of: side.user)
   }
 
-  /// Compares all that the lock stores of users and loans. After a power cut a loan of this user may have been charged
-  /// once more than there were commands.
+  /// Compares all that the lock stores of users and loans. After a power cut a loan of this user
+  /// may have been charged once more than there were commands.
   func audit(_ which: Int, _ lock: Int, mayOvercharge: Bool = false) throws {
     if locks[lock].isDark {
       locks[lock].powerOn()

@@ -78,7 +78,8 @@ extension Soak {
 
   // MARK: Settling
 
-  /// Settles the command that a refusal left open: it was not done. False if the lock refuses the app itself.
+  /// Settles the command that a refusal left open: it was not done. False if the lock refuses the
+  /// app itself.
   func settle(_ which: Int, _ lock: Int) async throws -> Bool {
     let door = try door(which, lock)
     sides[which].believed[lock] = nil

@@ -5,8 +5,8 @@ import ProofKit
 import ProofModel
 import Testing
 
-/// A long life of five phones and two locks with all features on. `PROOF_SOAK_SESSIONS=20000` for the whole,
-/// `PROOF_SOAK_SEED` for another one.
+/// A long life of five phones and two locks with all features on. `PROOF_SOAK_SESSIONS=20000` for
+/// the whole, `PROOF_SOAK_SEED` for another one.
 @Suite("A long life with all features on", .serialized)
 struct SoakTests {
   private static func number(_ name: String) -> Int? {

@@ -16,9 +16,11 @@ struct SoakVisit {
   let way: Way
   /// The channel whose key the app has.
   var channel: SoakModel.Channel?
-  /// When the app opened it. The SDK gives a channel up by its own clock, which a busy machine may let pass.
+  /// The time when the app opened it. The SDK gives a channel up by its own clock, which a busy
+  /// machine may let pass.
   var opened = ContinuousClock.now
-  /// Whether a link or the power may have been cut since: what the app and the lock know of the channel is not known.
+  /// Whether a link or the power may have been cut since. The app and the lock may then disagree
+  /// about the channel.
   var isFaulty = false
   /// Whether the last command was accepted on the present link, without a recall.
   var mayCollect = false
@@ -94,7 +96,8 @@ extension Soak {
     await visit.door.disconnect()
   }
 
-  /// The class of the next command: one that a device match permits, another one, or one that is lent.
+  /// The class of the next command: one that a device match permits, another one, or one that is
+  /// lent.
   private func nextClass(_ which: Int, _ lock: Int) -> UInt16 {
     let user = sides[which].user
     let loan = model.loan(of: user, at: lock)
@@ -123,7 +126,7 @@ extension Soak {
   private func expectation(_ visit: SoakVisit, class bit: UInt16) -> Expectation {
     let (which, lock) = (visit.which, visit.lock)
     var expected = Expectation(answers: answers(which, lock, class: bit))
-    // The lock takes the token again, and cannot tell what became of the command that came before it.
+    // The lock takes the token again, and cannot tell the outcome of the command before it.
     if sides[which].isUnknown[lock] { expected.answers.insert("LINK-16") }
     guard let channel = visit.channel, channel.generation == chosen(which, lock).generation else {
       return expected

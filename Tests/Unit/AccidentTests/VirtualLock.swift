@@ -247,7 +247,8 @@ final class Way: LinkTransport {
     let pdu: [UInt8]?
     let isToApp: Bool
 
-    /// The type of the message that begins with this PDU from the app: 4 COMMAND, 9 SEALED-UP, 13 GRANT.
+    /// The type of the message that begins with this PDU from the app: 4 COMMAND, 9 SEALED-UP,
+    /// 13 GRANT.
     var begins: UInt8? {
       guard !isToApp, let pdu, pdu.count > 3, pdu[0] == 0x52, pdu[3] & 0x80 != 0 else { return nil }
       return pdu[3] & 15

@@ -117,8 +117,8 @@ struct ValueTests {
           ("blank", .text("a b")),
           ("quote", .text("a\"b")), ("delete", .text("\u{7F}")), ("é", .text("é")),
         ])
-        == "\(time) event b=plain!~ a=-5 empty=\"\" blank=\"a b\" quote=\"a\\\"b\" delete=\"\u{7F}\""
-        + " é=\"é\"\n")
+        == "\(time) event b=plain!~ a=-5 empty=\"\" blank=\"a b\""
+        + " quote=\"a\\\"b\" delete=\"\u{7F}\" é=\"é\"\n")
     #expect(
       line(.json, [("b", .text("x")), ("a", .number(7))])
         == "{\"a\":7,\"b\":\"x\",\"event\":\"event\",\"time\":\"\(time)\"}\n")

@@ -5,7 +5,8 @@ import Testing
 
 @testable import PostgresStore
 
-/// The store in PostgreSQL where no server is needed: values on the wire, errors, settings and leases.
+/// The store in PostgreSQL where no server is needed: values on the wire, errors, settings and
+/// leases.
 @Suite("Values, errors and settings of PostgreSQL")
 struct ValueTests {
   // MARK: Values

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ProofBackend
 
-/// Values of the backend: permissions from a command line, claims of a measured app, words of errors.
+/// Values of the backend: permissions of a command line, claims of a measured app, words of errors.
 @Suite struct BackendValuesTests {
   // MARK: Permissions
 

@@ -143,7 +143,8 @@ import Testing
         let level = claim == "work" || claim == "memory" ? 1 : 0
         let numbers = ["level": "\(level)", "life": "60"].merging([field: number]) { $1 }
         changes["challenges"] =
-          #"[{"name":"a","kind":"\#(claim)","level":\#(numbers["level"]!),"life":\#(numbers["life"]!)}]"#
+          #"[{"name":"a","kind":"\#(claim)","level":\#(numbers["level"]!),"#
+          + #""life":\#(numbers["life"]!)}]"#
       } else if claim == "risk" {
         let numbers = ["first": "5", "last": "9"].merging([field: number]) { $1 }
         changes["risk"] =
@@ -302,7 +303,8 @@ import Testing
         + #""account":false,"data":false,"unanchored":false,"measured":0}"#
     }
     let keys = [3, 7].map { number in
-      #"{"num":\#(number),"key":"\#(Base64.encode([UInt8](repeating: UInt8(number), count: 32), .url))"}"#
+      let key = Base64.encode([UInt8](repeating: UInt8(number), count: 32), .url)
+      return #"{"num":\#(number),"key":"\#(key)"}"#
     }
     let read = try read([
       "evt": "[\(rows.joined(separator: ","))]", "aks": "[\(keys.joined(separator: ","))]",

@@ -87,7 +87,8 @@ struct PercentTests {
 
 @Suite("Random numbers of a seed")
 struct SplitMixTests {
-  /// The first numbers of the reference implementation (prng.di.unimi.it/splitmix64.c) for seed 1234567.
+  /// The first numbers of the reference implementation (prng.di.unimi.it/splitmix64.c) for the seed
+  /// 1234567.
   @Test("are those of the reference")
   func reference() {
     var random = SplitMix64(seed: 1_234_567)

@@ -8,7 +8,8 @@ import Testing
 @testable import ProofBackend
 @testable import ProofGate
 
-/// The parts of a gate's door: demands that stand, documents of refusals field by field, and words for log and metrics.
+/// The parts of a gate's door: demands that stand, documents of refusals field by field, and words
+/// for log and metrics.
 @Suite struct DoorTests {
   // MARK: Demands
 
@@ -134,9 +135,7 @@ import Testing
     #expect(fields(twice)["Access-Control-Allow-Origin"] == nil)
   }
 
-  @Test(
-    "Problem details and page have the challenge, its kind and the reference; a link is for a page's kinds"
-  )
+  @Test("Problem details and page have challenge, kind and reference; links are for a page's kinds")
   func bodies() throws {
     let site = try ForwardSite.needing(style: .forwarded)
     for (path, kind, isLinked) in [

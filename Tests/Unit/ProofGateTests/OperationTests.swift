@@ -119,7 +119,7 @@ import Testing
       let name = named { $0[2].value = String(repeating: "a", count: count) }
       #expect((name != nil) == isID, "\(count)")
     }
-    // An address and a body that are missing are other ones than those that are empty, or than a further line.
+    // A missing address differs from an empty one and from a further line; so does a missing body.
     let none = SecondQuestions.name(of: Self.lines, from: nil, .original)
     #expect(none != named() && none == SecondQuestions.name(of: Self.lines, from: "", .original))
     #expect(

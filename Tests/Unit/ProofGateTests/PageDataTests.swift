@@ -8,7 +8,8 @@ import Testing
 
 @testable import ProofGate
 
-/// The data that a page's script and its forms get: of a document, of a round, and of a form without script.
+/// The data that a page's script and its forms get: of a document, of a round, and of a form
+/// without script.
 @Suite struct PageDataTests {
   /// A site whose documents are their data alone.
   private func site(_ change: (inout PageSettings) -> Void = { _ in }) throws -> PageSite {

@@ -6,9 +6,11 @@ import Testing
 
 @testable import ProofGate
 
-/// The pictures of a slider are those of the second implementation, `Tests/Vectors/proofspec/picture.py`, byte by byte.
+/// The pictures of a slider are those of the second implementation,
+/// `Tests/Vectors/proofspec/picture.py`, byte by byte.
 ///
-/// Gates of two versions behind one proxy draw one picture: the person sees that of one gate, and another one judges.
+/// Gates of two versions behind one proxy draw one picture: the person sees that of one gate, and
+/// another one judges.
 @Suite struct PictureTests {
   private static func digest(_ bytes: [UInt8]) -> String {
     Hexadecimal.encode(Digest(hashing: bytes).bytes)

@@ -88,7 +88,8 @@ import Testing
     ]
     #expect(
       try Self.lines(
-        #""example-dict";key="a" "example-dict";key="b" "example-dict";key="c" "example-dict";key="d""#,
+        #""example-dict";key="a" "example-dict";key="b" "#
+          + #""example-dict";key="c" "example-dict";key="d""#,
         "https://a.example/", fields) == [
           #""example-dict";key="a": 1"#, #""example-dict";key="b": 2;x=1;y=2"#,
           #""example-dict";key="c": (a b c)"#, #""example-dict";key="d": ?1"#,

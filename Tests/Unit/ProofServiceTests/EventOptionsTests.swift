@@ -197,7 +197,8 @@ import Testing
     let empty = #expect(throws: EventFailure.self) { try unnamed.redeemer(none, own) }
     #expect(
       empty?.description
-        == "the configuration lists no events: list some with proofctl event add, and fetch it again"
+        == "the configuration lists no events: list some with proofctl event add, "
+        + "and fetch it again"
     )
     for place in [unnamed, shop] {
       #expect(place.canFollow(none, redeemer) && !place.canFollow(none, nil))

@@ -12,7 +12,8 @@ import Testing
   private static let time: UnixTime = 1_700_000_000
   private static let device = try! InstanceID([UInt8](1...16))
 
-  /// Whether a record is read again as it was, and is damage without any member but the optional ones.
+  /// Whether a record is read again as it was, and is damage without any member but the optional
+  /// ones.
   private func check<R: Record & Equatable>(
     _ record: R, optional: [String] = [], keyName: String, secrets: [String] = []
   ) {
