@@ -5,11 +5,11 @@
 
     by_module.py --seed S [--jobs N] [--seldom OPERATOR]… FOLDER=COUNT …
 
-One build has the Swift mutants of all folders. A mutant without a form that asks at run time is drawn again, and so is
-one that overlaps another; one whose form does not compile is left out. Each suite is played once to note which mutants
-it comes to, and a mutant then meets those that come to it. `--built` takes the build that stands. `--jobs` judges so many
-mutants of Swift at once: most tests wait. `--seldom` draws this operator only where the line has room for no other.
-Results stand in .build/mutants/random/by-module-S.json; a run that was stopped goes on.
+One build has the Swift mutants of all folders. A mutant without a form that asks at run time is drawn again, and so
+is one that overlaps another; one whose form does not compile is left out. Each suite is played once to note which
+mutants it comes to, and a mutant then meets those that come to it. `--built` takes the build that stands. `--jobs`
+judges so many mutants of Swift at once: most tests wait. `--seldom` draws this operator only where the line has room
+for no other. Results stand in .build/mutants/random/by-module-S.json; a run that was stopped goes on.
 """
 
 import argparse
