@@ -140,7 +140,8 @@ import Testing
     for _ in 0..<10 * Mutator.rounds {
       let text = String(decoding: mutator.mutant(of: inputs), as: UTF8.self)
       let lines = text.split(separator: "\n").map { line -> Line in
-        let parts = line.split(separator: ":", maxSplits: 1).map(String.init)
+        let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+          .map(String.init)
         return (parts[0], parts.count > 1 ? String(parts[1].drop { $0 == " " }) : "")
       }
       guard let request = try? read(lines) else { continue }
