@@ -8,36 +8,13 @@ import Testing
 /// Counts of an exchange that begin again.
 @Suite("Links and timeouts that an exchange counts")
 struct LinkCountTests {
-  private static let table = AttributeTable(
-    values: [
-      .token: 3, .challenge: 5, .command: 8, .verdict: 10, .status: 13, .order: 15, .recall: 17,
-      .reply: 19,
-    ], verdictDescriptor: 11)
-
   private let token: MeasurementToken
   private let command: ProvedCommand
 
   init() throws {
-    let issuer = IssuerKey.random()
-    let instance = InstanceID.random()
-    let identity = try HardwareKeys(
-      id: .random(), secretKey: .random(count: 32), mode: .production,
-      issuers: [issuer.publicKey]
-    ).identity
-    let secrets = try HardwareSecrets(
-      integrityKey: .random(count: 16), integrity: .random(count: 32),
-      deviceKey: .random(count: 16), device: .random(count: 32), form: .diversified)
-    token = try MeasurementGrant(
-      for: identity.id, instance: instance, mode: .production, integrityClasses: .all,
-      attempts: 3, uses: .unlimited, generation: 1, issued: 1_700_000_000, secrets: secrets
-    ).sealed(to: identity, signedBy: issuer)
-    command = ProvedCommand(
-      Command("open", class: 0), proving: .integrity, from: instance, to: identity.id,
-      answering: try Challenge(counter: 7, bytes: [UInt8](repeating: 3, count: 32)), with: secrets)
-  }
-
-  private func sent(_ actions: [LinkExchange.Action]) -> [[UInt8]] {
-    actions.compactMap { if case .send(let pdu) = $0 { pdu } else { nil } }
+    let pair = try LinkPair()
+    token = pair.token
+    command = try pair.proved()
   }
 
   private func timer(_ actions: [LinkExchange.Action]) -> Int {
@@ -50,22 +27,24 @@ struct LinkCountTests {
     let subscribe: [[UInt8]] = [[0x12, 11, 0, 1, 0]]
     var exchange = LinkExchange(
       LinkRequest(
-        .command(after: nil), token: token, isHeld: true, mtu: 23, table: Self.table))
+        .command(after: nil), token: token, isHeld: true, mtu: 23, table: LinkPair.table))
     _ = exchange.start()
-    #expect(sent(exchange.handle(.connected)) == subscribe)
-    #expect(sent(exchange.handle(.received([0x13]))) == [[0x0A, 5, 0]])
+    #expect(LinkPair.sent(exchange.handle(.connected)) == subscribe)
+    #expect(LinkPair.sent(exchange.handle(.received([0x13]))) == [[0x0A, 5, 0]])
     let challenge = command.counter.littleEndianBytes + [UInt8](repeating: 3, count: 32)
     #expect(
-      sent(exchange.handle(.received([0x0B] + challenge.prefix(22)))) == [[0x0C, 5, 0, 22, 0]])
+      LinkPair.sent(exchange.handle(.received([0x0B] + challenge.prefix(22)))) == [
+        [0x0C, 5, 0, 22, 0]
+      ])
     _ = exchange.handle(.received([0x0D] + challenge.dropFirst(22)))
     _ = exchange.handle(.proved(.success(command)))
     #expect(exchange.commandCount == 1)
     for _ in 1...2 {
       _ = exchange.handle(.disconnected)
-      #expect(sent(exchange.handle(.connected)) == subscribe)
+      #expect(LinkPair.sent(exchange.handle(.connected)) == subscribe)
     }
     _ = exchange.handle(.disconnected)
-    #expect(sent(exchange.handle(.connected)).first?.first == 0x10)
+    #expect(LinkPair.sent(exchange.handle(.connected)).first?.first == 0x10)
   }
 
   @Test("timeouts of a search on an earlier link do not count on the next one")
@@ -86,23 +65,23 @@ struct LinkCountTests {
       var exchange = LinkExchange(
         LinkRequest(
           task, token: token, isHeld: true, mtu: 23,
-          link: OpenLink(mtu: 23, table: Self.table), seals: seals))
+          link: OpenLink(mtu: 23, table: LinkPair.table), seals: seals))
       var begun = exchange.start()
-      #expect(sent(begun) == find)
+      #expect(LinkPair.sent(begun) == find)
       for _ in 1...2 {
         begun = exchange.handle(.timeout(timer(begun)))
-        #expect(sent(begun) == find)
+        #expect(LinkPair.sent(begun) == find)
       }
       _ = exchange.handle(.disconnected)
       _ = exchange.handle(.connected)
       begun = exchange.handle(.received([0x13]))
-      #expect(sent(begun) == find)
+      #expect(LinkPair.sent(begun) == find)
       for _ in 1...2 {
         begun = exchange.handle(.timeout(timer(begun)))
-        #expect(sent(begun) == find)
+        #expect(LinkPair.sent(begun) == find)
       }
       let doubted = exchange.handle(.timeout(timer(begun)))
-      #expect(sent(doubted).isEmpty && exchange.table == nil)
+      #expect(LinkPair.sent(doubted).isEmpty && exchange.table == nil)
     }
   }
 }

@@ -8,49 +8,25 @@ import Testing
 /// The search for characteristics that not every hardware has, and what follows it.
 @Suite("Delegations and sealed commands, step by step")
 struct LinkSearchTests {
-  private static let table = AttributeTable(
-    values: [
-      .token: 3, .challenge: 5, .command: 8, .verdict: 10, .status: 13, .order: 15, .recall: 17,
-      .reply: 19,
-    ], verdictDescriptor: 11)
-
   private let token: MeasurementToken
   private let delegation: Delegation
   private let secrets: HardwareSecrets
 
   init() throws {
-    let issuer = IssuerKey.random()
-    let instance = InstanceID.random()
-    let identity = try HardwareKeys(
-      id: .random(), secretKey: .random(count: 32), mode: .production,
-      issuers: [issuer.publicKey]
-    ).identity
-    secrets = try HardwareSecrets(
-      integrityKey: .random(count: 16), integrity: .random(count: 32),
-      deviceKey: .random(count: 16), device: .random(count: 32), form: .diversified)
-    token = try MeasurementGrant(
-      for: identity.id, instance: instance, mode: .production, integrityClasses: .all,
-      attempts: 3, uses: .unlimited, generation: 1, issued: 1_700_000_000, secrets: secrets
-    ).sealed(to: identity, signedBy: issuer)
-    let digest = token.digest
-    delegation = Delegation(
-      try Delegation.Loan(
-        of: CommandClasses(rawValue: 1), to: digest, uses: 3, until: 1_900_000_000, serial: 1),
-      from: try Delegation.Lender(instance, at: identity.id, generation: 1, token: digest),
-      with: secrets)
+    let pair = try LinkPair()
+    token = pair.token
+    delegation = try pair.delegation()
+    secrets = pair.secrets
   }
 
   private func exchange(
-    _ task: LinkTask, isHeld: Bool = true, seals: Bool = false, table: AttributeTable = table
+    _ task: LinkTask, isHeld: Bool = true, seals: Bool = false,
+    table: AttributeTable = LinkPair.table
   ) -> LinkExchange {
     LinkExchange(
       LinkRequest(
         task, token: token, isHeld: isHeld, mtu: 185, link: OpenLink(mtu: 185, table: table),
         seals: seals))
-  }
-
-  private func sent(_ actions: [LinkExchange.Action]) -> [[UInt8]] {
-    actions.compactMap { if case .send(let pdu) = $0 { pdu } else { nil } }
   }
 
   private func failure(_ actions: [LinkExchange.Action]) -> LinkError? {
@@ -92,28 +68,28 @@ struct LinkSearchTests {
     for (task, seals, other, missing) in tasks {
       var first = exchange(task, seals: seals)
       var begun = first.start()
-      #expect(sent(begun) == [[0x08, 20, 0, 0xFF, 0xFF, 0x03, 0x28]])
+      #expect(LinkPair.sent(begun) == [[0x08, 20, 0, 0xFF, 0xFF, 0x03, 0x28]])
       for _ in 1...2 {
         begun = first.handle(.timeout(timer(begun)))
-        #expect(sent(begun) == [[0x08, 20, 0, 0xFF, 0xFF, 0x03, 0x28]])
+        #expect(LinkPair.sent(begun) == [[0x08, 20, 0, 0xFF, 0xFF, 0x03, 0x28]])
       }
       let doubted = first.handle(.timeout(timer(begun)))
-      #expect(sent(doubted).isEmpty && first.table == nil)
+      #expect(LinkPair.sent(doubted).isEmpty && first.table == nil)
       var second = exchange(task, seals: seals)
       _ = second.start()
       let entry: [UInt8] = [0x09, 21, 22, 0, 0x10, 23, 0] + AttributeTable.uuid(other)
       #expect(
-        sent(second.handle(.received(entry))) == [[0x08, 24, 0, 0xFF, 0xFF, 0x03, 0x28]])
+        LinkPair.sent(second.handle(.received(entry))) == [[0x08, 24, 0, 0xFF, 0xFF, 0x03, 0x28]])
       #expect(second.handle(.received(entry)).isEmpty)
       let none = second.handle(.received([0x01, 0x08, 24, 0, 0x0A]))
       #expect(failure(none)?.reason == missing)
-      var last = Self.table
+      var last = LinkPair.table
       last.values[.reply] = 0xFFFF
       var third = exchange(task, seals: seals, table: last)
       #expect(failure(third.start())?.reason == missing)
       last.values[.reply] = 0xFFFE
       var fourth = exchange(task, seals: seals, table: last)
-      #expect(sent(fourth.start()) == [[0x08, 0xFF, 0xFF, 0xFF, 0xFF, 0x03, 0x28]])
+      #expect(LinkPair.sent(fourth.start()) == [[0x08, 0xFF, 0xFF, 0xFF, 0xFF, 0x03, 0x28]])
     }
   }
 
@@ -123,9 +99,9 @@ struct LinkSearchTests {
     _ = exchange.start()
     let written = exchange.handle(.received(Self.own))
     let packets = try delegation.message.packets(of: 182)
-    #expect(sent(written) == packets.map { [0x52, 23, 0] + $0 })
+    #expect(LinkPair.sent(written) == packets.map { [0x52, 23, 0] + $0 })
     let late = exchange.handle(.timeout(timer(written)))
-    #expect(sent(late).isEmpty && exchange.table == nil)
+    #expect(LinkPair.sent(late).isEmpty && exchange.table == nil)
   }
 
   @Test(
@@ -205,7 +181,7 @@ struct LinkSearchTests {
       var exchange = exchange(.command(after: nil), seals: true)
       _ = exchange.start()
       let read = exchange.handle(.received(Self.seal))
-      #expect(sent(read) == [[0x0A, 23, 0]] && exchange.sealHandle == 23)
+      #expect(LinkPair.sent(read) == [[0x0A, 23, 0]] && exchange.sealHandle == 23)
       let error = failure(exchange.handle(.received([0x01, 0x0A, 23, 0, code])))
       #expect(error?.reason == reason && exchange.sealHandle == 0)
       if reason == .busy { #expect(error == .busy(seconds: 1)) }
@@ -217,7 +193,7 @@ struct LinkSearchTests {
     var known = LinkExchange(
       LinkRequest(
         .command(after: nil), token: token, isHeld: true,
-        link: OpenLink(mtu: 185, table: Self.table), seals: true, sealHandle: 25))
-    #expect(sent(known.start()) == [[0x0A, 25, 0]])
+        link: OpenLink(mtu: 185, table: LinkPair.table), seals: true, sealHandle: 25))
+    #expect(LinkPair.sent(known.start()) == [[0x0A, 25, 0]])
   }
 }

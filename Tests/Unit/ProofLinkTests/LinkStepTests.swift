@@ -8,50 +8,9 @@ import Testing
 /// An exchange whose link is the test: each PDU and each action is compared.
 @Suite("Each step of an exchange")
 struct LinkStepTests {
-  private static let table = AttributeTable(
-    values: [
-      .token: 3, .challenge: 5, .command: 8, .verdict: 10, .status: 13, .order: 15, .recall: 17,
-      .reply: 19,
-    ], verdictDescriptor: 11)
-
-  /// An app and hardware that know of each other.
-  private struct Pair {
-    let issuer = IssuerKey.random()
-    let instance = InstanceID.random()
-    let secrets: HardwareSecrets
-    let other: HardwareSecrets
-    let identity: HardwareIdentity
-    let token: MeasurementToken
-
-    init() throws {
-      let keys = try HardwareKeys(
-        id: .random(), secretKey: .random(count: 32), mode: .production,
-        issuers: [issuer.publicKey])
-      identity = keys.identity
-      secrets = try Self.secrets()
-      other = try Self.secrets()
-      token = try MeasurementGrant(
-        for: identity.id, instance: instance, mode: .production, integrityClasses: .all,
-        attempts: 3, uses: .unlimited, generation: 1, issued: 1_700_000_000, secrets: secrets
-      ).sealed(to: identity, signedBy: issuer)
-    }
-
-    private static func secrets() throws -> HardwareSecrets {
-      try HardwareSecrets(
-        integrityKey: .random(count: 16), integrity: .random(count: 32),
-        deviceKey: .random(count: 16), device: .random(count: 32), form: .diversified)
-    }
-
-    func proved(_ counter: UInt64 = 7) throws -> ProvedCommand {
-      ProvedCommand(
-        Command("open", class: 0), proving: .integrity, from: instance, to: identity.id,
-        answering: try Challenge(counter: counter, bytes: [UInt8](repeating: 3, count: 32)),
-        with: secrets)
-    }
-  }
-
   private static func exchange(
-    _ pair: Pair, _ task: LinkTask = .command(after: nil), table: AttributeTable = table
+    _ pair: LinkPair, _ task: LinkTask = .command(after: nil),
+    table: AttributeTable = LinkPair.table
   ) -> LinkExchange {
     LinkExchange(
       LinkRequest(
@@ -113,7 +72,7 @@ struct LinkStepTests {
 
   @Test("a command that busy hardware did not execute is told as busy, for five seconds")
   func busy() throws {
-    let pair = try Pair()
+    let pair = try LinkPair()
     let command = try pair.proved()
     for hint in [Verdict.busy, .fault, .tooNew] {
       var exchange = Self.exchange(pair)
@@ -133,7 +92,7 @@ struct LinkStepTests {
 
   @Test("answers of another counter, or under another key, settle nothing")
   func others() throws {
-    let pair = try Pair()
+    let pair = try LinkPair()
     let command = try pair.proved()
     var exchange = Self.exchange(pair)
     try Self.commanding(&exchange, command)
@@ -161,7 +120,7 @@ struct LinkStepTests {
 
   @Test("each verdict of acceptance ends the exchange, and those for copies are noted")
   func accepted() throws {
-    let pair = try Pair()
+    let pair = try LinkPair()
     for (verdict, isCopy) in [
       (Verdict.accepted, false), (.acceptedDeviceOnly, false), (.acceptedCopy, true),
       (.acceptedDeviceOnlyCopy, true),
@@ -182,7 +141,7 @@ struct LinkStepTests {
 
   @Test("a command that is stale is asked about, and proved again once it was not executed")
   func stale() throws {
-    let pair = try Pair()
+    let pair = try LinkPair()
     let command = try pair.proved()
     var exchange = Self.exchange(pair)
     try Self.commanding(&exchange, command)
@@ -207,7 +166,7 @@ struct LinkStepTests {
 
   @Test("a refused recall ends with the refusal, and a damaged one is asked three times")
   func recalls() throws {
-    let pair = try Pair()
+    let pair = try LinkPair()
     let command = try pair.proved()
     func recalling() throws -> [LinkExchange.Event] {
       [try Self.answer(.busy, counter: 7)]
@@ -234,7 +193,7 @@ struct LinkStepTests {
 
   @Test("hardware that no longer knows a command ends the exchange, and no new link helps")
   func forgotten() throws {
-    let pair = try Pair()
+    let pair = try LinkPair()
     let command = try pair.proved()
     var exchange = Self.exchange(pair)
     try Self.commanding(&exchange, command)
@@ -248,7 +207,7 @@ struct LinkStepTests {
 
   @Test("a proof that could not be made ends the exchange with its error")
   func unproved() throws {
-    let pair = try Pair()
+    let pair = try LinkPair()
     var exchange = Self.exchange(pair)
     _ = exchange.start()
     let challenge = UInt64(7).littleEndianBytes + [UInt8](repeating: 3, count: 32)
@@ -261,7 +220,7 @@ struct LinkStepTests {
 
   @Test("a timer that was replaced means nothing, and the newest of a read doubts the table")
   func timers() throws {
-    let pair = try Pair()
+    let pair = try LinkPair()
     var exchange = Self.exchange(pair, .status)
     let timers = exchange.start().compactMap { action -> Int? in
       if case .setTimer(let number) = action { number } else { nil }
@@ -276,7 +235,7 @@ struct LinkStepTests {
 
   @Test("twelve links are opened, and the next loss ends the exchange")
   func links() throws {
-    let pair = try Pair()
+    let pair = try LinkPair()
     var exchange = LinkExchange(LinkRequest(.connect, token: pair.token, isHeld: true))
     #expect(Self.words(exchange.start()) == ["timer", "connect"])
     for _ in 2...12 {
@@ -293,9 +252,9 @@ struct LinkStepTests {
 
   @Test("a table is kept over two failed links, and found again on the third")
   func failedLinks() throws {
-    let pair = try Pair()
+    let pair = try LinkPair()
     var exchange = LinkExchange(
-      LinkRequest(.connect, token: pair.token, isHeld: true, mtu: 23, table: Self.table))
+      LinkRequest(.connect, token: pair.token, isHeld: true, mtu: 23, table: LinkPair.table))
     _ = exchange.start()
     for _ in 1...2 {
       // The table is known, so the descriptor is written at once.
@@ -307,8 +266,8 @@ struct LinkStepTests {
 
   @Test("a value comes in pieces of the MTU, and one of another length is none")
   func pieces() throws {
-    let pair = try Pair()
-    let link = OpenLink(mtu: 23, table: Self.table)
+    let pair = try LinkPair()
+    let link = OpenLink(mtu: 23, table: LinkPair.table)
     var exchange = LinkExchange(
       LinkRequest(.status, token: pair.token, isHeld: true, mtu: 23, link: link))
     #expect(Self.words(exchange.start()) == ["timer", "send [10, 13, 0]"])
@@ -331,20 +290,17 @@ struct LinkStepTests {
 
   @Test("the log is looked for behind all others, and is missing where nothing is behind")
   func findLog() throws {
-    let pair = try Pair()
+    let pair = try LinkPair()
     let task = LinkTask.log(from: 0, .random())
     var exchange = Self.exchange(pair, task)
-    func sent(_ actions: [LinkExchange.Action]) -> [[UInt8]] {
-      actions.compactMap { if case .send(let pdu) = $0 { pdu } else { nil } }
-    }
-    #expect(sent(exchange.start()) == [[0x08, 20, 0, 0xFF, 0xFF, 0x03, 0x28]])
+    #expect(LinkPair.sent(exchange.start()) == [[0x08, 20, 0, 0xFF, 0xFF, 0x03, 0x28]])
     // Another characteristic: the search goes on behind its value.
     let other = [22, 0, 0x10, 23, 0] + AttributeTable.uuid(12)
     #expect(
-      sent(exchange.handle(.received([0x09, 21] + other)))
+      LinkPair.sent(exchange.handle(.received([0x09, 21] + other)))
         == [[0x08, 24, 0, 0xFF, 0xFF, 0x03, 0x28]])
     let own = [25, 0, 0x10, 26, 0] + AttributeTable.uuid(11)
-    let asked = sent(exchange.handle(.received([0x09, 21] + own)))
+    let asked = LinkPair.sent(exchange.handle(.received([0x09, 21] + own)))
     #expect(asked.first?.prefix(3) == [0x52, 26, 0])
     for refusal in [
       (Verdict.notPermitted, LinkError.Reason.logNotPermitted), (.malformed, .logMissing),
@@ -362,18 +318,18 @@ struct LinkStepTests {
     _ = missing.start()
     let ended = missing.handle(.received([0x01, 0x08, 20, 0, 0x0A]))
     #expect(Self.failure(ended)?.reason == .logMissing)
-    var last = Self.table
+    var last = LinkPair.table
     last.values[.reply] = 0xFFFF
     var none = Self.exchange(pair, task, table: last)
     #expect(Self.failure(none.start())?.reason == .logMissing)
     last.values[.reply] = 0xFFFE
     var one = Self.exchange(pair, task, table: last)
-    #expect(sent(one.start()) == [[0x08, 0xFF, 0xFF, 0xFF, 0xFF, 0x03, 0x28]])
+    #expect(LinkPair.sent(one.start()) == [[0x08, 0xFF, 0xFF, 0xFF, 0xFF, 0x03, 0x28]])
   }
 
   @Test("three timeouts end the search for the log, and no new link helps")
   func logTimeouts() throws {
-    let pair = try Pair()
+    let pair = try LinkPair()
     var exchange = Self.exchange(pair, .log(from: 0, .random()))
     func timer(_ actions: [LinkExchange.Action]) -> Int {
       for case .setTimer(let number) in actions { return number }
