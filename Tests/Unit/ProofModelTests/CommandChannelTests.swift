@@ -8,13 +8,7 @@ struct CommandChannelTests {
   private func opened(
     _ world: World, _ link: inout Link, _ verifier: Verifier, permits: Bool = true
   ) throws -> (ProvedCommand, Message) {
-    let granted = try world.grant()
-    let token = try world.token(
-      MeasurementGrant(
-        for: granted.hardware, instance: granted.instance, mode: granted.mode,
-        integrityClasses: granted.integrityClasses, attempts: granted.attempts,
-        uses: granted.uses, generation: granted.generation, issued: granted.issued,
-        secrets: granted.secrets, version: .two, permitsChannel: permits))
+    let token = try world.channelToken(permits: permits)
     try verifier.prepareSealedCommands()
     verifier.keepChannels()
     _ = try link.present(token)

@@ -64,13 +64,7 @@ struct CoreBoundTests {
     let world = try World()
     let verifier = try world.verifier()
     var link = Link(verifier)
-    let granted = try world.grant()
-    let token = try world.token(
-      MeasurementGrant(
-        for: granted.hardware, instance: granted.instance, mode: granted.mode,
-        integrityClasses: granted.integrityClasses, attempts: granted.attempts,
-        uses: granted.uses, generation: granted.generation, issued: granted.issued,
-        secrets: granted.secrets, version: .two, permitsChannel: true))
+    let token = try world.channelToken()
     try verifier.prepareSealedCommands()
     verifier.keepChannels()
     _ = try link.present(token)

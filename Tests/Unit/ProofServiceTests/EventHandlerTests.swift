@@ -95,10 +95,7 @@ import Testing
   @Test("Each result is counted under its word, and each error state under its cause")
   func metrics() throws {
     let office = try Office()
-    office.world.bench.clock.advance(by: 200)
-    let admitted = try office.world.admit(office.world.bench.app)
-    for grant in office.world.bench.grants.all { office.verifier.admit(grant) }
-    let token = try office.event(admitted.secret, for: admitted.admission)
+    let (token, _) = try office.admitted()
     let reasons = try (0..<3).map { _ in try office.post(token, "secret").body.text("reason") }
     #expect(reasons == [nil, "replayed", "replayed"])
     let failed = CompactDraft.errorText(.event, .notReady)

@@ -107,6 +107,15 @@ final class Lines: Sendable {
       return try draft.text(for: .event(), with: secret.eventKeys(for: audience))
     }
 
+    /// A token that counts, of an app that the service has admitted, and the app's secret. Later than a token that
+    /// an earlier process could have accepted, which a redeemer with its store in memory refuses.
+    func admitted() throws -> (token: String, secret: GateSecret) {
+      world.bench.clock.advance(by: 200)
+      let admitted = try world.admit(world.bench.app)
+      for grant in world.bench.grants.all { verifier.admit(grant) }
+      return (try event(admitted.secret, for: admitted.admission), admitted.secret)
+    }
+
     func ask(_ path: String, _ body: String) -> HTTPResponse {
       handler.respond(
         to: HTTPRequest(
@@ -150,10 +159,7 @@ final class Lines: Sendable {
   @Test("The log names asker, event, result, risk and installation, and neither account nor token")
   func log() throws {
     let office = try Office()
-    office.world.bench.clock.advance(by: 200)
-    let admitted = try office.world.admit(office.world.bench.app)
-    for grant in office.world.bench.grants.all { office.verifier.admit(grant) }
-    let token = try office.event(admitted.secret, for: admitted.admission)
+    let (token, secret) = try office.admitted()
     #expect(try office.post(token, nil).status == 401)
     let refused = try #require(office.lines.take())
     #expect(
@@ -164,7 +170,7 @@ final class Lines: Sendable {
     let first = office.ask("/v1/event", question)
     #expect(first.status == 200)
     let judged = try #require(office.lines.take())
-    let handle = Base64.encode(admitted.secret.keys.handle.bytes, .url)
+    let handle = Base64.encode(secret.keys.handle.bytes, .url)
     let words = "event judged asker=shop number=3300 result=valid risk=none"
     #expect(judged.hasSuffix("\(words) handle=\(handle)\n"), "\(judged)")
     #expect(office.ask("/v1/event", question).body != first.body)
@@ -203,10 +209,7 @@ final class Lines: Sendable {
     "Without its store nothing is judged or forgotten: 503, and the question can be asked again")
   func storeIsGone() throws {
     let office = try Office(store: GoneStore())
-    office.world.bench.clock.advance(by: 200)
-    let admitted = try office.world.admit(office.world.bench.app)
-    for grant in office.world.bench.grants.all { office.verifier.admit(grant) }
-    let token = try office.event(admitted.secret, for: admitted.admission)
+    let (token, _) = try office.admitted()
     let said = office.ask("/v1/event", #"{"token":"\#(token)","event":3300}"#)
     #expect(said.status == 503 && said.headers["retry-after"] == "1")
     #expect(office.ask("/v1/forget", #"{"account":"a"}"#).status == 503)

@@ -97,6 +97,17 @@ struct World {
     try grant.sealed(to: hardware.identity, signedBy: issuer)
   }
 
+  /// A token of version two for the usual grant, under which a sealed command may open a channel.
+  func channelToken(permits: Bool = true) throws -> MeasurementToken {
+    let granted = try grant()
+    return try token(
+      MeasurementGrant(
+        for: granted.hardware, instance: granted.instance, mode: granted.mode,
+        integrityClasses: granted.integrityClasses, attempts: granted.attempts,
+        uses: granted.uses, generation: granted.generation, issued: granted.issued,
+        secrets: granted.secrets, version: .two, permitsChannel: permits))
+  }
+
   func verifier() throws -> Verifier {
     try Verifier.provision(hardware, on: platform)
     return try Verifier(hardware, on: platform)
