@@ -13,7 +13,7 @@ import time
 import unittest
 
 from gate_site import GateProcess, Site
-from parties import HOST, PATIENCE, block
+from parties import HOST, PATIENCE
 
 RULES = """
 route open
@@ -40,9 +40,7 @@ class Alone(unittest.TestCase):
     def setUpClass(cls):
         cls.site = Site()
         cls.addClassCleanup(cls.site.close)
-        prepare, *_, cls.line = re.split(r"(?<!\\)\n", block("Start").strip())
-        subprocess.run(["bash", "-c", f"{os.environ['PROOF_BIN']}/{prepare}"], cwd=cls.site.folder, check=True,
-                       timeout=PATIENCE)
+        cls.line = cls.site.prepared()
         cls.site.write("routes", RULES)
         cls.environment = cls.site.environment | {"PATH": f"{os.environ['PROOF_BIN']}:{os.environ['PATH']}"}
 

@@ -5,6 +5,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import threading
@@ -37,6 +38,13 @@ class Site(Place):
         self.prover = Prover(gates.App(self.url, key).admit(HOST))
         certificates.make_authority(str(self.folder), "authority")
         certificates.make_leaf(str(self.folder), "leaf", "authority", f"DNS:{HOST}", 2)
+
+    def prepared(self):
+        """Prepares the gate as its page does, and gives the page's line that starts it."""
+        prepare, *_, line = re.split(r"(?<!\\)\n", block("Start").strip())
+        subprocess.run(["bash", "-c", f"{os.environ['PROOF_BIN']}/{prepare}"], cwd=self.folder, check=True,
+                       timeout=PATIENCE)
+        return line
 
     def configure(self):
         pathlib.Path(self.path("front.jws")).unlink(missing_ok=True)

@@ -7,7 +7,6 @@ gate, and a proxy that asks twice."""
 import http.client
 import os
 import pathlib
-import re
 import signal
 import socket
 import ssl
@@ -80,9 +79,7 @@ class Operation(unittest.TestCase):
     def setUpClass(cls):
         cls.site = Site()
         cls.addClassCleanup(cls.site.close)
-        prepare, *_, cls.line = re.split(r"(?<!\\)\n", block("Start").strip())
-        subprocess.run(["bash", "-c", f"{os.environ['PROOF_BIN']}/{prepare}"], cwd=cls.site.folder, check=True,
-                       timeout=PATIENCE)
+        cls.line = cls.site.prepared()
         cls.site.write("routes", RULES)
         cls.prover = cls.site.prover
 

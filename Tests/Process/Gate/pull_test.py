@@ -6,16 +6,14 @@ is gone. The gate's time of day is moved; an hour passes at once."""
 
 import os
 import pathlib
-import re
 import signal
-import subprocess
 import time
 import unittest
 import urllib.error
 import urllib.request
 
 from gate_site import GateProcess, Logged, Site
-from parties import HOST, PATIENCE, Prover, block, free_port
+from parties import HOST, PATIENCE, Prover, free_port
 import certificates
 import gates
 from moved_clock import MovedClock
@@ -69,11 +67,8 @@ class Pull(unittest.TestCase):
         self.site.ask("gate", "credential", "front", "--output", self.site.path("credential"))
         certificates.make_leaf(str(self.site.folder), "service", "authority", "IP:127.0.0.1", 2)
         os.chmod(self.site.path("service.key"), 0o600)
-        prepare, *_, line = re.split(r"(?<!\\)\n", block("Start").strip())
-        subprocess.run(["bash", "-c", f"{os.environ['PROOF_BIN']}/{prepare}"], cwd=self.site.folder, check=True,
-                       timeout=PATIENCE)
         self.port = free_port()
-        self.line = (f"{line} --service https://127.0.0.1:{self.port} --credential credential --service-ca"
+        self.line = (f"{self.site.prepared()} --service https://127.0.0.1:{self.port} --credential credential --service-ca"
                      " authority.pem --poll-seconds 1 --stale-after 7200")
         self.clock = MovedClock(self.site.folder)
         self.move(0)
