@@ -25,8 +25,8 @@ from proofspec.message import NO_RECEIPT, Type, Verdict, make_recall, parse_answ
 from proofspec.order import EPOCH, FLOOR, REVOKE, create_order, sign_order
 from proofspec.proof import DEVICE, receipt
 from proofspec.token import seal_token, signed_bytes, token_digest, token_header
-from sealed_refusals import HERTZ
 from stage import BEGIN, App, Backend
+from timer import HERTZ
 from verifier_state import BUILD, DEVICE_KEY, DEVICE_SECRETS, DONE, HELD, State, layout
 
 stage.BUILD = BUILD / "tests"

@@ -7,10 +7,11 @@ import dataclasses
 from proofspec import channel
 from sealing import SealedApp
 from stage import OPEN, App
+from timer import HERTZ
 
 CHANNEL, SEALED_ONLY = 1 << 2, 1 << 3
-# As BOARD_HERTZ of board.h, and PFC_CHANNEL_SECONDS of wire.h.
-HERTZ, CHANNEL_SECONDS = 25_000_000, 30
+# As PFC_CHANNEL_SECONDS of wire.h.
+CHANNEL_SECONDS = 30
 FORBIDDEN = (9, b"open")
 
 
