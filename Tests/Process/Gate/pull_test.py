@@ -68,8 +68,8 @@ class Pull(unittest.TestCase):
         certificates.make_leaf(str(self.site.folder), "service", "authority", "IP:127.0.0.1", 2)
         os.chmod(self.site.path("service.key"), 0o600)
         self.port = free_port()
-        self.line = (f"{self.site.prepared()} --service https://127.0.0.1:{self.port} --credential credential --service-ca"
-                     " authority.pem --poll-seconds 1 --stale-after 7200")
+        self.line = (f"{self.site.prepared()} --service https://127.0.0.1:{self.port} --credential credential"
+                     " --service-ca authority.pem --poll-seconds 1 --stale-after 7200")
         self.clock = MovedClock(self.site.folder)
         self.move(0)
         self.site.environment |= self.clock.environment
