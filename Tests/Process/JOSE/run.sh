@@ -10,7 +10,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../../.." && pwd)
-python="$root/.build/pypi/bin/python"
+python="${PYPI_FOLDER:-$root/.build/pypi}/bin/python"
 work="$root/.build/jose"
 export PYTHONDONTWRITEBYTECODE=1
 
