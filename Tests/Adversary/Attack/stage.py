@@ -36,7 +36,7 @@ def run(*command):
 
 def compiler(*more):
     include = [f"-I{ROOT / folder}" for folder in CORE]
-    return [os.environ.get("CC", "cc"), *WARNINGS, "-O2", *more, *include]
+    return [os.environ.get("CC", "cc"), *WARNINGS, "-O2", *os.environ.get("CFLAGS", "").split(), *more, *include]
 
 
 def object_name(source):
