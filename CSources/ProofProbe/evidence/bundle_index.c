@@ -15,6 +15,7 @@
 
 #include "crypto.h"
 #include "base/secret.h"
+#include "system/platform.h"
 
 enum {
   TAG_BYTES = 16,
@@ -240,17 +241,17 @@ static uint8_t *encode(size_t *size, const struct pfp_bundle_look *look,
   return bytes;
 }
 
-static bool write_whole(const char *name, const uint8_t *bytes, size_t size) {
+static int write_whole(const char *name, const uint8_t *bytes, size_t size) {
   size_t done = 0;
   int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0) return false;
+  if (fd < 0) return pfp_error_is_resource(errno) ? PFP_E_RESOURCE : PFP_E_UNREADABLE;
   while (done < size) {
     ssize_t count = write(fd, bytes + done, size - done);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) break;
     done += (size_t)count;
   }
-  return (close(fd) == 0) & (done == size);
+  return close(fd) == 0 && done == size ? PFP_OK : PFP_E_UNREADABLE;
 }
 
 int pfp_index_write(struct pfp_bundle_look *look, const char *storage,
@@ -268,11 +269,9 @@ int pfp_index_write(struct pfp_bundle_look *look, const char *storage,
   }
   if (!look->failed) bytes = encode(&size, look, digests);
   if (bytes != NULL) {
-    result = PFP_OK;
-    if (!write_whole(temporary, bytes, size) || rename(temporary, path) != 0) {
-      result = PFP_E_UNREADABLE;
-      (void)unlink(temporary);
-    }
+    result = write_whole(temporary, bytes, size);
+    if (result == PFP_OK && rename(temporary, path) != 0) result = PFP_E_UNREADABLE;
+    if (result != PFP_OK) (void)unlink(temporary);
   }
   free(bytes);
   return result;

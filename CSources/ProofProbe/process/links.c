@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "process/machine.h"
 #include "process/symbols.h"
 #include "process/process.h"
+#include "system/platform.h"
 #include "evidence/transcript.h"
 
 // Words that relocation fills and that must not change after it: the RELRO part, the PLT's slots, and GOT words
@@ -276,20 +278,24 @@ static int slot_range(const struct pfp_object *object, uintptr_t *start, uintptr
   return *end > *start;
 }
 
-/// Reads what the file has at these addresses; nothing if that cannot be told.
-static void read_original(struct original *original, const struct pfp_object *object, uintptr_t start, uintptr_t end) {
+/// Reads what the file has at these addresses; nothing if that cannot be told. 0, or -1 for lack of memory or
+/// descriptors: then a lawful word would be told as another one.
+static int read_original(struct original *original, const struct pfp_object *object, uintptr_t start, uintptr_t end) {
   int descriptor;
-  if (object->path[0] == 0 || end <= start) return;
+  if (object->path[0] == 0 || end <= start) return 0;
   for (size_t i = 0; i < object->segment_count; i++) {
     const struct pfp_segment *segment = &object->segments[i];
     if (start < segment->start || start - segment->start >= segment->file_size) continue;
     // RELRO may go on where the file does not.
     if (end > segment->start + segment->file_size) end = segment->start + segment->file_size;
     descriptor = open(object->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (descriptor < 0) return;
+    if (descriptor < 0) return pfp_error_is_resource(errno) ? -1 : 0;
     original->bytes = malloc(end - start);
-    if (original->bytes != NULL &&
-        pread(descriptor, original->bytes, end - start, (off_t)(segment->offset + (start - segment->start))) ==
+    if (original->bytes == NULL) {
+      (void)close(descriptor);
+      return -1;
+    }
+    if (pread(descriptor, original->bytes, end - start, (off_t)(segment->offset + (start - segment->start))) ==
             (ssize_t)(end - start)) {
       original->start = start;
       original->size = end - start;
@@ -298,24 +304,27 @@ static void read_original(struct original *original, const struct pfp_object *ob
       original->bytes = NULL;
     }
     (void)close(descriptor);
-    return;
+    return 0;
   }
+  return 0;
 }
 
-void pfp_object_links(struct pfp_object *object, struct pfp_scopes *scopes) {
+int pfp_object_links(struct pfp_object *object, struct pfp_scopes *scopes) {
   struct walk walk = {.object = object, .scopes = scopes};
   uintptr_t table_pointer = pfp_dynamic_address(object, DT_PLTGOT);
   object->loose = 0;
   object->astray = 0;
   object->moved = 0;
   object->astray_first[0] = 0;
-  if (object->is_vdso || object->dynamic == NULL) return;
+  if (object->is_vdso || object->dynamic == NULL) return 0;
   walk.symbols = pfp_scopes_symbols(scopes, object);
-  if (walk.symbols->symbols == NULL) return;
+  if (walk.symbols->symbols == NULL) return 0;
   if (!slot_range(object, &walk.slots, &walk.slots_end)) walk.slots = walk.slots_end = 0;
-  if (!object->binds_now) read_original(&walk.unbound, object, walk.slots, walk.slots_end);
-  if (object->is_system_module && pfp_dynamic_address(object, DT_RELR) != 0) {
-    read_original(&walk.sealed, object, object->relro, object->relro_end);
+  if (!object->binds_now && read_original(&walk.unbound, object, walk.slots, walk.slots_end) != 0) return -1;
+  if (object->is_system_module && pfp_dynamic_address(object, DT_RELR) != 0 &&
+      read_original(&walk.sealed, object, object->relro, object->relro_end) != 0) {
+    free(walk.unbound.bytes);
+    return -1;
   }
   pfp_transcript_init(&walk.transcript, PFP_LABEL_LINKS);
   table(&walk, pfp_dynamic_address(object, DT_RELA), pfp_dynamic_value(object, DT_RELASZ, 0));
@@ -337,6 +346,7 @@ void pfp_object_links(struct pfp_object *object, struct pfp_scopes *scopes) {
   object->has_links = 1;
   free(walk.unbound.bytes);
   free(walk.sealed.bytes);
+  return 0;
 }
 
 enum { PARTS_MAX = 3 };
@@ -389,9 +399,10 @@ int pfp_objects_links_raw(struct pfp_objects *objects, const struct pfp_hash *ha
 
 #else
 
-void pfp_object_links(struct pfp_object *object, struct pfp_scopes *scopes) {
+int pfp_object_links(struct pfp_object *object, struct pfp_scopes *scopes) {
   (void)scopes;
   object->has_links = 0;
+  return 0;
 }
 
 int pfp_objects_links_raw(struct pfp_objects *objects, const struct pfp_hash *hash) {

@@ -10,7 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "probe_result.h"
 #include "process/process.h"
+#include "system/platform.h"
 
 /// From the kernel's uapi, linux/fs.h of 6.11; older headers lack it.
 struct procmap_query {
@@ -95,7 +97,7 @@ static int read_by_query(struct pfp_mappings *mappings, int descriptor) {
   }
 }
 
-/// One line of /proc/self/maps. 0, or -1.
+/// One line of /proc/self/maps. As `pfp_mappings_read`.
 static int read_line(struct pfp_mappings *mappings, char *line) {
   unsigned long long start, end, offset, inode;
   unsigned major, minor;
@@ -104,10 +106,10 @@ static int read_line(struct pfp_mappings *mappings, char *line) {
   struct pfp_mapping *mapping;
   if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, permissions, &offset, &major, &minor, &inode,
              &at) < 7) {
-    return -1;
+    return PFP_E_UNREADABLE;
   }
   mapping = append(mappings, line + at, strlen(line + at));
-  if (mapping == NULL) return -1;
+  if (mapping == NULL) return PFP_E_RESOURCE;
   mapping->start = (uintptr_t)start;
   mapping->end = (uintptr_t)end;
   mapping->offset = offset;
@@ -115,14 +117,14 @@ static int read_line(struct pfp_mappings *mappings, char *line) {
   mapping->device = device_number(major, minor);
   mapping->flags = (permissions[0] == 'r' ? PFP_READ : 0u) | (permissions[1] == 'w' ? PFP_WRITE : 0u) |
                    (permissions[2] == 'x' ? PFP_EXECUTE : 0u) | (permissions[3] == 's' ? PFP_SHARED : 0u);
-  return 0;
+  return PFP_OK;
 }
 
 /// Reads the text to its end before parsing it: a change between two reads would show a mapping twice or not at all.
 static int read_by_text(struct pfp_mappings *mappings, int descriptor) {
   size_t size = 0, capacity = 1u << 16;
   char *text = malloc(capacity);
-  int result = -1;
+  int result = PFP_E_RESOURCE;
   while (text != NULL) {
     ssize_t count;
     if (capacity - size < 4096) {
@@ -133,40 +135,42 @@ static int read_by_text(struct pfp_mappings *mappings, int descriptor) {
     }
     count = pread(descriptor, text + size, capacity - size - 1, (off_t)size);
     if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && !pfp_error_is_resource(errno)) result = PFP_E_UNREADABLE;
     if (count < 0) break;
     size += (size_t)count;
     if (count == 0) {
-      result = 0;
+      result = PFP_OK;
       break;
     }
   }
-  if (result == 0) {
+  if (result == PFP_OK) {
     char *line = text;
     text[size] = 0;
-    while (result == 0 && *line != 0) {
+    while (result == PFP_OK && *line != 0) {
       char *end = strchr(line, '\n');
       if (end == NULL) break;
       *end = 0;
       result = read_line(mappings, line);
       line = end + 1;
     }
-    if (mappings->count == 0) result = -1;
+    if (result == PFP_OK && mappings->count == 0) result = PFP_E_UNREADABLE;
   }
   free(text);
   return result;
 }
 
 int pfp_mappings_read(struct pfp_mappings *mappings, const struct pfp_process *process) {
-  int done = 0;
+  int done = 0, result;
   memset(mappings, 0, sizeof *mappings);
-  if (process->maps < 0) return -1;
+  if (process->maps < 0) return PFP_E_UNREADABLE;
   if (!process->no_query) done = read_by_query(mappings, process->maps);
+  result = done < 0 ? PFP_E_RESOURCE : PFP_OK;
   if (done == 0) {
     pfp_mappings_free(mappings);
-    done = read_by_text(mappings, process->maps) == 0 ? 1 : -1;
+    result = read_by_text(mappings, process->maps);
   }
-  if (done < 0) pfp_mappings_free(mappings);
-  return done > 0 ? 0 : -1;
+  if (result != PFP_OK) pfp_mappings_free(mappings);
+  return result;
 }
 
 const struct pfp_mapping *pfp_mappings_at(const struct pfp_mappings *mappings, uintptr_t address) {
@@ -193,7 +197,7 @@ int pfp_mapping_ask(struct pfp_mapping *answer, uintptr_t address, const struct 
   struct pfp_mappings mappings;
   const struct pfp_mapping *mapping;
   struct procmap_query query = {.size = sizeof query, .query_addr = (uint64_t)address};
-  int result = -1;
+  int result;
   memset(answer, 0, sizeof *answer);
   // One question, where the kernel takes questions; all mappings otherwise.
   if (!process->no_query && ioctl(process->maps, PFP_PROCMAP_QUERY, &query) == 0) {
@@ -205,7 +209,8 @@ int pfp_mapping_ask(struct pfp_mapping *answer, uintptr_t address, const struct 
     answer->flags = (unsigned)query.vma_flags & QUERY_FLAGS;
     return 1;
   }
-  if (pfp_mappings_read(&mappings, process) != 0) return -1;
+  result = pfp_mappings_read(&mappings, process);
+  if (result != PFP_OK) return result;
   mapping = pfp_mappings_at(&mappings, address);
   result = mapping != NULL;
   if (mapping != NULL) *answer = *mapping;
@@ -217,17 +222,17 @@ int pfp_mapped_identity(uint64_t *device, uint64_t *inode, const char *path, con
   struct pfp_mapping mapping;
   long page = sysconf(_SC_PAGESIZE);
   void *bytes;
-  int result = -1;
+  int asked, error;
   int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (descriptor < 0) return -1;
+  if (descriptor < 0) return pfp_error_is_resource(errno) ? PFP_E_RESOURCE : PFP_E_UNREADABLE;
   bytes = mmap(NULL, (size_t)page, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  error = errno;
   (void)close(descriptor);
-  if (bytes == MAP_FAILED) return -1;
-  if (pfp_mapping_ask(&mapping, (uintptr_t)bytes, process) == 1) {
-    *device = mapping.device;
-    *inode = mapping.inode;
-    result = 0;
-  }
+  if (bytes == MAP_FAILED) return pfp_error_is_resource(error) ? PFP_E_RESOURCE : PFP_E_UNREADABLE;
+  asked = pfp_mapping_ask(&mapping, (uintptr_t)bytes, process);
   (void)munmap(bytes, (size_t)page);
-  return result;
+  if (asked != 1) return asked < 0 ? asked : PFP_E_UNREADABLE;
+  *device = mapping.device;
+  *inode = mapping.inode;
+  return PFP_OK;
 }

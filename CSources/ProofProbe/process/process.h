@@ -60,16 +60,17 @@ struct pfp_mappings {
   size_t names_capacity;
 };
 
-/// All mappings in the order of addresses. 0, or -1 if they cannot be read.
+/// All mappings in the order of addresses. PFP_E_UNREADABLE if they cannot be read, PFP_E_RESOURCE for lack of memory.
 int pfp_mappings_read(struct pfp_mappings *mappings, const struct pfp_process *process);
 /// The mapping over `address`, or NULL.
 const struct pfp_mapping *pfp_mappings_at(const struct pfp_mappings *mappings, uintptr_t address);
 void pfp_mappings_free(struct pfp_mappings *mappings);
 
-/// The one mapping over an address, without its name. 1, 0 if there is none, -1 if it cannot be told.
+/// The one mapping over an address, without its name. 1, 0 if there is none, or as `pfp_mappings_read` fails.
 int pfp_mapping_ask(struct pfp_mapping *answer, uintptr_t address, const struct pfp_process *process);
 
-/// File identity as mappings show it, of a file named by path. 0, or -1 if it cannot be opened or mapped.
+/// File identity as mappings show it, of a file named by path. PFP_E_UNREADABLE if it cannot be opened or mapped,
+/// PFP_E_RESOURCE for lack of memory or descriptors.
 int pfp_mapped_identity(uint64_t *device, uint64_t *inode, const char *path, const struct pfp_process *process);
 
 /// The number of private copies among the pages from `start` to `end`, page aligned; -1 if it cannot be told.
@@ -184,8 +185,9 @@ uint64_t pfp_dynamic_value(const struct pfp_object *object, ElfW(Sxword) tag, ui
 
 struct pfp_scopes;
 
-/// Reads every relocated word that must not change after loading and fills `links`, `astray`, and so on.
-void pfp_object_links(struct pfp_object *object, struct pfp_scopes *scopes);
+/// Reads every relocated word that must not change after loading and fills `links`, `astray`, and so on. 0, or -1 for
+/// lack of memory or descriptors.
+int pfp_object_links(struct pfp_object *object, struct pfp_scopes *scopes);
 /// Digests, for all readable objects, of the bytes those words stand in, as they are: same bytes, same links. All at
 /// once, because many small contents are hashed side by side. 0, or -1 for lack of memory.
 int pfp_objects_links_raw(struct pfp_objects *objects, const struct pfp_hash *hash);

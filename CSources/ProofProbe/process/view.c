@@ -169,8 +169,9 @@ static int is_kept(const struct pfp_object *object, const struct pfp_segment *se
   return kept != NULL && (object->guarded || (segment->flags & PFP_EXECUTE) == 0);
 }
 
-/// Hashes what does not change as it stands in memory, unless it is kept. Returns the number of segments hashed.
-static size_t hash_code(struct pfp_object *object, const struct pfp_code_cache *kept, const struct pfp_look *look) {
+/// Hashes what does not change as it stands in memory, unless it is kept. 1 if something was hashed, 0, or -1 for lack
+/// of memory.
+static int hash_code(struct pfp_object *object, const struct pfp_code_cache *kept, const struct pfp_look *look) {
   struct pfp_content contents[PFP_SEGMENTS_MAX];
   size_t segments[PFP_SEGMENTS_MAX];
   struct pfp_transcript transcript;
@@ -186,7 +187,7 @@ static size_t hash_code(struct pfp_object *object, const struct pfp_code_cache *
     contents[count].size = segment->file_size;
     segments[count++] = i;
   }
-  if (count != 0 && pfp_hash_memory(look->hash, contents, count) != 0) return count;
+  if (count != 0 && pfp_hash_memory(look->hash, contents, count) != 0) return -1;
   for (size_t i = 0; i < count; i++) memcpy(object->contents[segments[i]], contents[i].digest, PFP_HASH_BYTES);
   pfp_transcript_init(&transcript, PFP_LABEL_CODE);
   pfp_transcript_add(&transcript, object->build_id, object->build_id_size);
@@ -200,7 +201,7 @@ static size_t hash_code(struct pfp_object *object, const struct pfp_code_cache *
   }
   pfp_transcript_final(object->code, &transcript);
   object->has_code = 1;
-  return count;
+  return count != 0;
 }
 
 static uint64_t constant_bytes(const struct pfp_object *object) {
@@ -260,7 +261,7 @@ static int look_at_links(struct pfp_view *view, const struct pfp_process *proces
       continue;
     }
     if (scopes.objects == NULL && pfp_scopes_make(&scopes, &view->objects) != 0) result = PFP_E_RESOURCE;
-    if (result == PFP_OK) pfp_object_links(object, &scopes);
+    if (result == PFP_OK && pfp_object_links(object, &scopes) != 0) result = PFP_E_RESOURCE;
   }
   pfp_scopes_free(&scopes);
   return result;
@@ -284,13 +285,16 @@ static int look_at(struct pfp_object *object, struct pfp_view *view, const struc
     object->replaced = entry->replaced;
   } else if (object->path[0] != 0) {
     uint64_t device, inode;
-    object->replaced = pfp_mapped_identity(&device, &inode, object->path, process) != 0 ||
-                       device != object->device || inode != object->inode;
+    int found = pfp_mapped_identity(&device, &inode, object->path, process);
+    if (found == PFP_E_RESOURCE) return found;
+    object->replaced = found != PFP_OK || device != object->device || inode != object->inode;
   }
   if (entry == NULL) *hashed = 1;
   if (look->wants_code && object->readable && !object->relocates_text && file_reaches(object)) {
     object->guarded = entry != NULL && pfp_files_is_guarded(look->files, object->path);
-    if (hash_code(object, entry, look) != 0) *hashed = 1;
+    int anew = hash_code(object, entry, look);
+    if (anew < 0) return PFP_E_RESOURCE;
+    if (anew != 0) *hashed = 1;
   }
   if (look->pace.step != NULL && look->pace.step(look->pace.context, constant_bytes(object)) != 0) {
     return PFP_E_CANCELLED;
@@ -349,10 +353,13 @@ static void remember(struct pfp_process *process, const struct pfp_objects *obje
 
 static int take_once(struct pfp_view *view, struct pfp_process *process, const struct pfp_look *look) {
   int hashed = 0;
-  int result = PFP_OK;
+  int result;
   memset(view, 0, sizeof *view);
   if (pfp_objects_read(&view->objects) != 0) return PFP_E_RESOURCE;
-  view->has_mappings = pfp_mappings_read(&view->mappings, process) == 0;
+  result = pfp_mappings_read(&view->mappings, process);
+  if (result == PFP_E_RESOURCE) return result;
+  view->has_mappings = result == PFP_OK;
+  result = PFP_OK;
   for (size_t i = 0; i < view->objects.count && view->has_mappings; i++) {
     identify(&view->objects.items[i], &view->mappings);
   }

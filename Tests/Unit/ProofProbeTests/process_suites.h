@@ -20,5 +20,6 @@ extern const struct suite process_breakpoints_suite;
 extern const struct suite process_release_suite;
 extern const struct suite process_bundle_suite;
 extern const struct suite process_kept_suite;
+extern const struct suite process_memory_suite;
 
 #endif

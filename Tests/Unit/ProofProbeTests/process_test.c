@@ -131,7 +131,7 @@ static void two_threads_count_alike(void) {
 static void nothing_readable_is_no_count(void) {
   struct pfp_process process = {.maps = -1, .pagemap = -1, .status = -1, .initial = -1};
   struct pfp_mappings mappings;
-  CHECK_NUMBER(pfp_mappings_read(&mappings, &process), -1);
+  CHECK_NUMBER(pfp_mappings_read(&mappings, &process), PFP_E_UNREADABLE);
   CHECK_NUMBER(pfp_pages_private(0x10000, 0x20000, &process), -1);
 }
 
