@@ -200,7 +200,14 @@ def prepare(together):
     synchronise(TREE, [name for name in COPIED if name != "Sources"])
     place(choosing(together))
     status, output = build()
+    build_preload()
     return blamed(located(output), together) if status else set()
+
+
+def build_preload():
+    """The library that the demonstration's attackers load. No package builds it: see the target `programs`."""
+    subprocess.run(["cc", "-std=c11", "-D_DEFAULT_SOURCE", "-O2", "-fPIC", "-shared", "-o",
+                    TREE / ".build/debug/libDemoPreload.so", TREE / "Sources/proof-demo/Props/preload.c"], check=True)
 
 
 def run_alone(mutant, names):
