@@ -14,6 +14,8 @@ extern const struct suite process_bad_suite;
 extern const struct suite process_cost_suite;
 extern const struct suite process_cover_suite;
 extern const struct suite process_links_suite;
+extern const struct suite process_words_suite;
+extern const struct suite process_sealed_suite;
 extern const struct suite process_modules_suite;
 extern const struct suite process_watch_suite;
 extern const struct suite process_breakpoints_suite;
