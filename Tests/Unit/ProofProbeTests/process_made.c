@@ -36,13 +36,38 @@ void made_dynamic(size_t object, ElfW(Sxword) tag, uint64_t value) {
 
 void made_dynamic_at(size_t object, ElfW(Sxword) tag, const void *at) { made_dynamic(object, tag, (uintptr_t)at); }
 
+static uint32_t hash_of(const char *name) {
+  uint32_t hash = 5381;
+  for (; *name != 0; name++) hash = 33 * hash + (uint8_t)*name;
+  return hash;
+}
+
 /// One bucket, in which the symbols stand in their order.
 static void hash_symbols(struct made_image *image) {
-  uint32_t *chain = image->hash + 3;
+  uint32_t count = (uint32_t)image->symbol_count, *chain = image->hash + (image->is_gnu ? 7 : 3);
+  if (image->is_gnu) {
+    // Buckets, the first symbol, words of the filter, its shift; a filter that every name passes; the bucket.
+    const uint32_t begin[] = {1, 1, 1, 6, UINT32_MAX, UINT32_MAX, count > 1 ? 1 : 0};
+    memcpy(image->hash, begin, sizeof begin);
+    for (uint32_t i = 1; i < count; i++) {
+      uint32_t hash = hash_of(image->strings + image->symbols[i].st_name);
+      chain[i - 1] = i + 1 < count ? hash & ~1u : hash | 1;
+    }
+    return;
+  }
   image->hash[0] = 1;
-  image->hash[1] = (uint32_t)image->symbol_count;
-  image->hash[2] = image->symbol_count > 1 ? 1 : 0;
-  for (uint32_t i = 1; i < image->symbol_count; i++) chain[i] = i + 1 < image->symbol_count ? i + 1 : 0;
+  image->hash[1] = count;
+  image->hash[2] = count > 1 ? 1 : 0;
+  for (uint32_t i = 1; i < count; i++) chain[i] = i + 1 < count ? i + 1 : 0;
+}
+
+void made_gnu(size_t object) {
+  struct made_image *image = &made.images[object];
+  image->is_gnu = true;
+  for (size_t i = 0; i < image->dynamic_count; i++) {
+    if (image->dynamic[i].d_tag == DT_HASH) image->dynamic[i].d_tag = DT_GNU_HASH;
+  }
+  hash_symbols(image);
 }
 
 uint32_t made_symbol(size_t object, const char *name, unsigned type, uintptr_t address) {

@@ -25,11 +25,12 @@ struct made_image {
   ElfW(Sym) symbols[MADE_SYMBOLS];
   ElfW(Half) versions[MADE_SYMBOLS];
   char strings[256];
-  uint32_t hash[4 + MADE_SYMBOLS];
+  _Alignas(8) uint32_t hash[8 + MADE_SYMBOLS];
   ElfW(Rela) table[MADE_RELOCATIONS], slots[MADE_RELOCATIONS];
   uint64_t packed[4];
   ElfW(Dyn) dynamic[24];
   uint8_t functions[64];
+  bool is_gnu;  ///< The hash table is of the newer format.
   size_t symbol_count, strings_size, dynamic_count, table_count, slot_count;
 };
 
@@ -58,6 +59,8 @@ void made_dynamic(size_t object, ElfW(Sxword) tag, uint64_t value);
 void made_dynamic_at(size_t object, ElfW(Sxword) tag, const void *at);
 /// The index of a new symbol. `address` 0: it is asked for only.
 uint32_t made_symbol(size_t object, const char *name, unsigned type, uintptr_t address);
+/// Gives the object a hash table of the newer format.
+void made_gnu(size_t object);
 void made_relocate(size_t object, unsigned type, size_t word, uint32_t symbol, uint64_t addend);
 /// Adds the tables of relocations to the dynamic section; before that, tests may change them.
 void made_close_tables(size_t object);
