@@ -18,16 +18,18 @@ void page_number(uint64_t number) {
   page.size += 8;
 }
 
-static void page_text(const char *text) {
+void page_begin(void) { page.size = 0; }
+
+void page_text(const char *text) {
   put32(page.bytes + page.size, (uint32_t)strlen(text));
   memcpy(page.bytes + page.size + 4, text, strlen(text));
   page.size += 4 + strlen(text);
 }
 
-static void page_digest(uint8_t digest[PFC_DIGEST_BYTES]) {
+void page_digest(uint8_t digest[PFC_DIGEST_BYTES], const char label[17]) {
   static const uint8_t SALT[crypto_generichash_blake2b_SALTBYTES];
   (void)crypto_generichash_blake2b_salt_personal(digest, PFC_DIGEST_BYTES, page.bytes, page.size, NULL, 0, SALT,
-                                                 (const uint8_t *)"pfp2.links......");
+                                                 (const uint8_t *)label);
 }
 
 void page_word(size_t word, uint64_t kind) {
@@ -62,7 +64,7 @@ struct words words;
 void words_begin(void) {
   static uint8_t beyond;
   made_begin();
-  page.size = 0;
+  page_begin();
   words.outside = (uintptr_t)&beyond;
   words.at_one = made_function(MADE_OTHER, 1);
   words.at_two = made_function(MADE_OTHER, 2);
@@ -86,7 +88,7 @@ void words_check(unsigned astray, const char *told, unsigned moved, unsigned loo
   (void)strcpy(own->astray_first, "from before");
   if (made_scopes()) {
     pfp_object_links(own, &made.scopes);
-    page_digest(digest);
+    page_digest(digest, "pfp2.links......");
     CHECK_NUMBER(own->has_links, 1);
     CHECK_BYTES(own->links, digest, sizeof digest);
     CHECK_NUMBER(own->astray, astray);

@@ -28,6 +28,11 @@ void words_check(unsigned astray, const char *told, unsigned moved, unsigned loo
 /// The sentence for a word of this name.
 const char *words_lead(const char *name, uintptr_t value);
 
+/// A record of another source: its parts, and its digest by the label.
+void page_begin(void);
+void page_text(const char *text);
+void page_digest(uint8_t digest[PFC_DIGEST_BYTES], const char label[17]);
+
 /// A word without what its kind has.
 void page_word(size_t word, uint64_t kind);
 void page_object(size_t object);
