@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -165,4 +166,31 @@ bool made_file(size_t object) {
   if (!CHECK(file >= 0)) return false;
   written = pwrite(file, words, sizeof words, MADE_FILE_OFFSET) == (ssize_t)sizeof words;
   return CHECK(close(file) == 0 && written);
+}
+
+const struct pfp_objects *made_objects;
+const struct pfp_mappings *made_mappings;
+
+int made_copy_objects(struct pfp_objects *objects) {
+  const size_t count = made_objects->count;
+  *objects = *made_objects;
+  objects->names = NULL;
+  objects->items = calloc(count, sizeof *objects->items);
+  objects->by_address = calloc(count, sizeof *objects->by_address);
+  if (objects->items == NULL || objects->by_address == NULL) return -1;
+  memcpy(objects->items, made_objects->items, count * sizeof *objects->items);
+  memcpy(objects->by_address, made_objects->by_address, count * sizeof *objects->by_address);
+  return 0;
+}
+
+int made_copy_mappings(struct pfp_mappings *mappings) {
+  *mappings = (struct pfp_mappings){0};
+  if (made_mappings->items == NULL) return -1;
+  *mappings = *made_mappings;
+  mappings->items = calloc(made_mappings->count + 1, sizeof *mappings->items);
+  mappings->names = calloc(1, made_mappings->names_size + 1);
+  if (mappings->items == NULL || mappings->names == NULL) return -1;
+  memcpy(mappings->items, made_mappings->items, made_mappings->count * sizeof *mappings->items);
+  memcpy(mappings->names, made_mappings->names, made_mappings->names_size);
+  return 0;
 }

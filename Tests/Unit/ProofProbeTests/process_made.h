@@ -70,4 +70,11 @@ uintptr_t made_function(size_t object, size_t index);
 /// object's.
 bool made_file(size_t object);
 
+/// What a look at the process finds instead of the loader's objects and the kernel's mappings; NULL: those.
+extern const struct pfp_objects *made_objects;
+extern const struct pfp_mappings *made_mappings;
+/// Copies that the look may free. 0, or -1 without memory, or if there are to be no mappings: `items` NULL.
+int made_copy_objects(struct pfp_objects *objects);
+int made_copy_mappings(struct pfp_mappings *mappings);
+
 #endif
