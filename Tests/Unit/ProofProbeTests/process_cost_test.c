@@ -5,6 +5,7 @@
 
 #include "ProofProbe.h"
 #include "process/process.h"
+#include "process_made.h"
 #include "process_place.h"
 #include "process_suites.h"
 
@@ -15,14 +16,14 @@ int __real_pfp_mappings_read(struct pfp_mappings *mappings, const struct pfp_pro
 int __wrap_pfp_mappings_read(struct pfp_mappings *mappings, const struct pfp_process *process);
 int __wrap_pfp_mappings_read(struct pfp_mappings *mappings, const struct pfp_process *process) {
   looks++;
-  return __real_pfp_mappings_read(mappings, process);
+  return made_mappings != NULL ? made_copy_mappings(mappings) : __real_pfp_mappings_read(mappings, process);
 }
 
 int __real_pfp_objects_read(struct pfp_objects *objects);
 int __wrap_pfp_objects_read(struct pfp_objects *objects);
 int __wrap_pfp_objects_read(struct pfp_objects *objects) {
   looks++;
-  return __real_pfp_objects_read(objects);
+  return made_objects != NULL ? made_copy_objects(objects) : __real_pfp_objects_read(objects);
 }
 
 /// As PROBE.md says; the probe has a list of its own.

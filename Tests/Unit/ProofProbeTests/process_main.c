@@ -8,7 +8,11 @@ static const struct suite *const suites[] = {&process_suite, &process_storage_su
                                              &process_bad_suite, &process_cost_suite,   &process_cover_suite,
                                              &process_links_suite, &process_modules_suite, &process_watch_suite,
                                              &process_breakpoints_suite, &process_release_suite,
-                                             &process_bundle_suite, &process_kept_suite, &process_memory_suite};
+                                             &process_bundle_suite, &process_kept_suite, &process_words_suite,
+                                             &process_sealed_suite, &process_tables_suite,
+                                             &process_scopes_suite, &process_symbols_suite,
+                                             &process_report_suite, &process_objects_suite,
+                                             &process_view_suite, &process_memory_suite};
 
 int main(int argc, char **argv) {
   return harness_main(argc, argv, "probe-process-tests", suites, sizeof suites / sizeof suites[0]);
