@@ -4,7 +4,7 @@ import Console
 import Foundation
 import Testing
 
-/// What a program does to its own process: limits, signals, output. Each test has a process of its own.
+/// A program's own process: limits, signals, output. Each test has a process of its own.
 @Suite("The process of a program")
 struct ProcessTests {
   /// The soft and the hard limit of a name in `/proc/self/limits`.

@@ -41,7 +41,7 @@ import Testing
       try site.verdict(passed, "POST", "/whole", body: body)?.body == Digest(hashing: body))
     let other = try ask(site, "/whole", body: [1, 2, 4], proving: body, length)
     #expect(other.status == 401 && other.code != "passed")
-    // Without a body, no length is told.
+    // No length is told of a request that has no body.
     #expect(try ask(site, "/whole", body: nil).status == 200)
     #expect(try ask(site, "/whole", body: []).status == 200)
     let zero = (name: "X-Original-Content-Length", value: "0")
