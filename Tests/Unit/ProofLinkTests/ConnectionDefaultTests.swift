@@ -72,7 +72,7 @@ extension BenchTests {
         return .lose
       }
       let door = stage.connection()
-      // Without a link there is nothing to end.
+      // A connection that has no link ends none.
       await door.disconnect()
       try await door.connect()
       losesAt.withLock { $0 = stage.transport.count + 1 }
