@@ -104,6 +104,24 @@ def test_authorities(checks, folder, store):
         checks.that(status == 1 and f"{file} cannot be read: {words}" in said, f"{size} bytes: {said}")
 
 
+def test_certificates(checks, folder, store, chain, key):
+    """Files of 256 KiB are read, and longer ones are not."""
+    for place in (chain, key):
+        text = place.read_text()
+        file = folder / "long.pem"
+        for size in (262_144, 262_145):
+            file.write_text("#" * (size - len(text) - 1) + "\n" + text)
+            file.chmod(0o600)
+            arguments = ["--certificate", file, "--private-key", key] if place is chain else [
+                "--certificate", chain, "--private-key", file]
+            if size == 262_144:
+                with Service(*store, *arguments) as service:
+                    checks.that(service.stop() == 0, f"a file of {size} bytes")
+            else:
+                status, said = refusal(*store, *arguments, "--listen", "127.0.0.1:0")
+                checks.that(status == 1 and f"cannot read {file}: File too large" in said, f"{size} bytes: {said}")
+
+
 def test_first_line(checks, store, chain, key):
     with Service(*store, "--plain") as service:
         line = json.loads(service.lines[0])
@@ -310,6 +328,7 @@ def test_all(checks, folder, chain, key):
     test_passphrases(checks, folder)
     test_key_files(checks, folder, store)
     test_authorities(checks, folder, store)
+    test_certificates(checks, folder, store, chain, key)
     test_first_line(checks, store, chain, key)
     test_leaving(checks, store)
     test_limits(checks, store)
