@@ -178,6 +178,24 @@ class Narration(unittest.TestCase):
                          rf'^proof-hardware did not say "listening"; it {state}\. It said:\n  no power$')
         self.assertEqual((told["failure"], errors), (line["detail"], f"proof-demo: {line['detail']}\n"))
 
+    def test_a_program_that_fails_is_told_with_its_last_words(self):
+        lock = pathlib.Path(self.stage.folder) / "program"
+        lock.write_text("#!/bin/sh\nfor word in 1 2 3 4 5 6 7 8 9; do echo line $word >&2; done\nexit 7\n")
+        lock.chmod(0o755)
+        self.addCleanup(lock.unlink)
+        status, output, errors = self.stage.play("--json", "--hardware", str(lock))
+        said = "".join(f"\n  line {number}" for number in (6, 7, 8, 9))
+        self.assertEqual(status, 1)
+        command = rf"{re.escape(str(lock))} --flash \S+/lock/flash"
+        self.assertRegex(errors, rf"^proof-demo: {command} ended with status 7{said}\n$")
+        self.assertEqual(json.loads(output)["lines"], [])
+        # A process of the story that ends is told with its last six lines.
+        lock.write_text(f"#!/bin/sh\ncase $* in *--provision*) exec '{BIN}/proof-hardware' \"$@\" ;; esac\n"
+                        "for word in 1 2 3 4 5 6 7 8 9; do echo line $word >&2; done\nexit 7\n")
+        told = json.loads(self.stage.play("--json", "--hardware", str(lock))[1])
+        said = "".join(f"\n  line {number}" for number in range(4, 10))
+        self.assertTrue(told["failure"].endswith(f" It said:{said}"), told["failure"])
+
     def test_a_hang_up_of_the_terminal_ends_it(self):
         process = self.stage.start("--act", "2")
         for line in process.stdout:
