@@ -135,7 +135,7 @@ import Testing
   func room() {
     let bounds = Self.single()
     for number in 0..<30_000 { #expect(bounds.takeTry(of: Self.address(number), at: 1000)) }
-    // Of 16,384 sets with four cells, few have more than four clients.
+    // Few of the 16,384 sets, which have four cells each, get more than four clients.
     let forgotten = (0..<30_000).count { bounds.takeTry(of: Self.address($0), at: 1001) }
     #expect(forgotten < 3_000)
   }
