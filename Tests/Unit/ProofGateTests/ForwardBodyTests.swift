@@ -6,7 +6,7 @@ import Testing
 @testable import ProofBackend
 @testable import ProofGate
 
-/// Bodies that a proxy hands over, and the table of the challenges that APIs asked for.
+/// Bodies that a proxy hands over, and the room for the challenges that APIs asked for.
 @Suite struct ForwardBodyTests {
   private static let rules = """
     route whole
@@ -100,36 +100,6 @@ import Testing
     .init(kind: .work, level: level, moment: moment, end: end)
   }
 
-  private static let name = DemandTable.Names(nil, nil, .address("192.0.2.1"))
-
-  @Test("A demand stands to the end of its last second, at its host alone")
-  func standing() {
-    let table = DemandTable()
-    #expect(table.find(Self.name, at: "a", now: 100) == nil)
-    #expect(
-      table.put(Self.demand(3, at: 100, until: 110), for: "a.192.0.2.1", at: "a", now: 100))
-    #expect(table.find(Self.name, at: "b", now: 100) == nil && table.count == 1)
-    let other = DemandTable.Names(nil, nil, .address("192.0.2.2"))
-    #expect(table.find(other, at: "a", now: 100) == nil)
-    #expect(table.find(Self.name, at: "a", now: 110)?.level == 3 && table.count == 1)
-    // The second after its last one it is gone for good.
-    #expect(table.find(Self.name, at: "a", now: 111) == nil && table.count == 0)
-    #expect(table.find(Self.name, at: "a", now: 110) == nil)
-  }
-
-  @Test("A later demand replaces an earlier one of its client, and an earlier one replaces none")
-  func later() {
-    let table = DemandTable()
-    func put(_ level: UInt8, at moment: UnixTime) -> UInt8? {
-      #expect(
-        table.put(Self.demand(level, at: moment, until: 200), for: "a.192.0.2.1", at: "a", now: 100)
-      )
-      return table.find(Self.name, at: "a", now: 100)?.level
-    }
-    #expect([put(1, at: 100), put(2, at: 99), put(3, at: 100), put(4, at: 101)] == [1, 1, 3, 4])
-    #expect(table.count == 1)
-  }
-
   @Test("A full table takes a client that it has, and another one after the end of some")
   func full() {
     let table = DemandTable()
@@ -144,15 +114,5 @@ import Testing
     #expect(!table.put(Self.demand(1, at: 110, until: 200), for: "9", at: "b", now: 110))
     #expect(table.put(Self.demand(1, at: 111, until: 200), for: "x", at: "a", now: 111))
     #expect(table.count == 10_000)
-  }
-
-  @Test("A client of an app has its handle's name first, and the name in a verdict has none of it")
-  func names() throws {
-    let site = try ForwardSite(Self.rules)
-    let handle = try #require(site.secret.keys.handle as GateHandle?)
-    let app = DemandTable.Names(handle, nil, .app(handle))
-    #expect(app.all == ["h.\(site.handle)"] && app.client == nil)
-    let address = DemandTable.Names(nil, nil, .address("192.0.2.1"))
-    #expect(address.all == ["a.192.0.2.1"] && address.client == "a.192.0.2.1")
   }
 }
