@@ -30,8 +30,8 @@ final class RawServer: Sendable {
   }
 
   deinit {
+    // The thread closes it: until then no other file has its number.
     shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
   }
 
   func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
@@ -54,6 +54,7 @@ final class RawServer: Sendable {
     _ listener: Int32, _ answer: CoreLock<(bytes: [UInt8], ends: Bool)>,
     _ requests: CoreLock<[String]>
   ) {
+    defer { close(listener) }
     while true {
       let line = accept(listener, nil, nil)
       guard line >= 0 else { return }

@@ -43,14 +43,15 @@ private final class RefusingTPM: Sendable {
   }
 
   deinit {
+    // The thread closes it: until then no other file has its number.
     shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
     unsafe _ = unlink(path)
   }
 
   private static func serve(
     _ listener: Int32, _ answer: [UInt8], _ way: Way, _ count: CoreLock<Int>
   ) {
+    defer { close(listener) }
     while true {
       let line = accept(listener, nil, nil)
       guard line >= 0 else { return }
