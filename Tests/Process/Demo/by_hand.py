@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import unittest
 
-from demonstration import BIN, PATIENCE, Stage
+from demonstration import BIN, MOMENT, Stage
 
 # Lines that are no verb of the app.
 NO_VERBS = [
@@ -46,7 +46,7 @@ class AtALock(unittest.TestCase):
     @classmethod
     def operate(cls, *words):
         run = subprocess.run([BIN / "proofctl", *words, "--json", *cls.account], capture_output=True, text=True,
-                             timeout=PATIENCE, env=cls.stage.environment, check=True)
+                             timeout=MOMENT, env=cls.stage.environment, check=True)
         return json.loads(run.stdout)
 
     def power_on(self):
@@ -65,13 +65,13 @@ class AtALock(unittest.TestCase):
             return ""
         if lock.poll() is None:
             lock.send_signal(signal.SIGTERM)
-        return lock.communicate(timeout=PATIENCE)[1]
+        return lock.communicate(timeout=MOMENT)[1]
 
     @classmethod
     def app(cls, *words, given="", home=None, **options):
         """The app's status and outputs."""
         run = subprocess.run([BIN / "proof-demo", "app", *(["--home", home or cls.door / "phone"]), *words],
-                             input=given, capture_output=True, text=True, timeout=PATIENCE, env=cls.stage.environment,
+                             input=given, capture_output=True, text=True, timeout=MOMENT, env=cls.stage.environment,
                              check=False, **options)
         return run.returncode, run.stdout, run.stderr
 
@@ -88,7 +88,7 @@ class AtALock(unittest.TestCase):
         return [(answer["outcome"], answer["detail"], answer["isDone"]) for answer in self.ask(*lines, home=home)]
 
     def attack(self, *words):
-        run = subprocess.run([BIN / "proof-demo", "attack", *words], capture_output=True, text=True, timeout=PATIENCE,
+        run = subprocess.run([BIN / "proof-demo", "attack", *words], capture_output=True, text=True, timeout=MOMENT,
                              env=self.stage.environment, stdin=subprocess.DEVNULL, check=False)
         return run.returncode, run.stdout, run.stderr
 
@@ -216,7 +216,7 @@ class AtALock(unittest.TestCase):
 
     def test_the_home_is_the_present_folder_if_none_is_named(self):
         run = subprocess.run([BIN / "proof-demo", "app", "show"], cwd=self.door / "phone", capture_output=True,
-                             text=True, timeout=PATIENCE, env=self.stage.environment, check=False)
+                             text=True, timeout=MOMENT, env=self.stage.environment, check=False)
         self.assertEqual((run.returncode, run.stdout, run.stderr),
                          (0, f"stored\n  instance {self.instance}, generation 1, 1 token\n", ""))
 
@@ -336,7 +336,7 @@ class AtALock(unittest.TestCase):
 
         def end():
             tap.kill()
-            tap.communicate(timeout=PATIENCE)
+            tap.communicate(timeout=MOMENT)
             os.unlink(path)
         self.addCleanup(end)
         self.assertEqual(tap.stdout.readline(), "ready\n")
@@ -399,12 +399,12 @@ class AtALock(unittest.TestCase):
             self.assertEqual(accepted.recv(100), bytes([0x12, 0x0B, 0, 1, 0]))
             # An error of the attribute protocol: its last byte is the reason.
             accepted.send(bytes([0x01, 0x12, 0x0B, 0, 0x03]))
-            errors = attack.communicate(timeout=PATIENCE)[1]
+            errors = attack.communicate(timeout=MOMENT)[1]
             self.assertEqual((attack.returncode, errors),
                              (1, "proof-demo attack: the hardware answers error 3\n"))
             attack = self.stage.start("attack", "replay", "--command", "00" * 98, "--socket", path)
             lock.accept()[0].close()
-            self.assertIn("the hardware closed the link", attack.communicate(timeout=PATIENCE)[1])
+            self.assertIn("the hardware closed the link", attack.communicate(timeout=MOMENT)[1])
             self.assertEqual(attack.returncode, 1)
         accepted.close()
         os.unlink(path)

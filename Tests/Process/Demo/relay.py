@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import unittest
 
-from demonstration import BIN, PATIENCE
+from demonstration import BIN, MOMENT
 
 MASK = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
@@ -53,7 +53,7 @@ class Relay(unittest.TestCase):
 
     def listen(self, path=None):
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        listener.settimeout(PATIENCE)
+        listener.settimeout(MOMENT)
         listener.bind(path or self.lock)
         listener.listen()
         self.addCleanup(listener.close)
@@ -61,14 +61,14 @@ class Relay(unittest.TestCase):
 
     def connect(self):
         app = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        app.settimeout(PATIENCE)
+        app.settimeout(MOMENT)
         app.connect(self.door)
         self.addCleanup(app.close)
         return app
 
     def run_once(self, *options):
         """A relay that must not start: its status, and its two outputs."""
-        done = subprocess.run([BIN / "proof-relay", *options], capture_output=True, text=True, timeout=PATIENCE,
+        done = subprocess.run([BIN / "proof-relay", *options], capture_output=True, text=True, timeout=MOMENT,
                               stdin=subprocess.DEVNULL)
         return done.returncode, done.stdout, done.stderr
 
@@ -85,7 +85,7 @@ class Relay(unittest.TestCase):
     def stop(self, relay, number=signal.SIGTERM):
         if relay.poll() is None:
             relay.send_signal(number)
-        relay.wait(timeout=PATIENCE)
+        relay.wait(timeout=MOMENT)
         for stream in (relay.stdout, relay.stderr):
             stream.close()
 
@@ -102,7 +102,7 @@ class Relay(unittest.TestCase):
         self.assertEqual(seed, 7)
         for number in (1, 2):
             app, (hardware, _) = self.connect(), lock.accept()
-            hardware.settimeout(PATIENCE)
+            hardware.settimeout(MOMENT)
             sent = [bytes([n]) * 1024 for n in range(20)]
             for pdu in sent:
                 app.send(pdu)
@@ -124,7 +124,7 @@ class Relay(unittest.TestCase):
             apps.append(self.connect())
             parts.append(lock.accept()[0])
         for number, (app, hardware) in enumerate(zip(apps, parts)):
-            hardware.settimeout(PATIENCE)
+            hardware.settimeout(MOMENT)
             app.send(bytes([number]))
             self.assertEqual(hardware.recv(10), bytes([number]))
         apps[1].close()
@@ -144,7 +144,7 @@ class Relay(unittest.TestCase):
             with self.subTest(option):
                 relay, _ = self.start(option, "1000", "--seed", "5")
                 app, (hardware, _) = self.connect(), lock.accept()
-                hardware.settimeout(PATIENCE)
+                hardware.settimeout(MOMENT)
                 app.send(pdu)
                 if option == "--disconnection":
                     self.assertEqual((app.recv(9), hardware.recv(9)), (b"", b""))
@@ -165,7 +165,7 @@ class Relay(unittest.TestCase):
         for at in (1, 3):
             relay, _ = self.start("--ends-at", str(at))
             app, (hardware, _) = self.connect(), lock.accept()
-            hardware.settimeout(PATIENCE)
+            hardware.settimeout(MOMENT)
             for _ in range(at - 1):
                 app.send(b"a")
                 self.assertEqual(hardware.recv(9), b"a")
@@ -214,13 +214,13 @@ class Relay(unittest.TestCase):
         for number in (signal.SIGTERM, signal.SIGINT):
             relay, _ = self.start()
             app, (hardware, _) = self.connect(), lock.accept()
-            hardware.settimeout(PATIENCE)
+            hardware.settimeout(MOMENT)
             app.send(b"a")
             self.assertEqual(hardware.recv(9), b"a")
             relay.send_signal(number)
             self.assertEqual((app.recv(9), hardware.recv(9)), (b"", b""))
             self.assertEqual(self.trace(relay), (1, 1, ".", ""))
-            self.assertEqual(relay.wait(timeout=PATIENCE), 0)
+            self.assertEqual(relay.wait(timeout=MOMENT), 0)
             self.assertEqual(relay.stderr.read(), "")
             self.assertFalse(os.path.exists(self.door))
             hardware.close()

@@ -16,7 +16,7 @@ import tempfile
 import threading
 import unittest
 
-from demonstration import BIN, PATIENCE, ROOT
+from demonstration import BIN, MOMENT, ROOT
 
 sys.path.insert(0, str(ROOT / "Tests" / "Vectors"))
 from proofspec import work  # noqa: E402
@@ -74,7 +74,7 @@ class AThiefOfRequests(unittest.TestCase):
         cls.url = f"https://127.0.0.1:{cls.api.server_port}"
 
     def attack(self, *words):
-        run = subprocess.run([BIN / "proof-demo", "attack", *words], capture_output=True, text=True, timeout=PATIENCE,
+        run = subprocess.run([BIN / "proof-demo", "attack", *words], capture_output=True, text=True, timeout=MOMENT,
                              stdin=subprocess.DEVNULL, check=False)
         return run.returncode, run.stdout, run.stderr
 

@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import unittest
 
-from demonstration import BIN, PATIENCE
+from demonstration import BIN, MOMENT
 
 # Users: the secret they sign in with, and their money in cents.
 USERS = {"ada": 900, "eve": 29_700, "rich": 90_000, "bob": 0}
@@ -55,7 +55,7 @@ class Till:
         return str(path)
 
     def run(self, *words):
-        done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=PATIENCE,
+        done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=MOMENT,
                               env=self.environment, stdin=subprocess.DEVNULL, check=False)
         assert done.returncode == 0, (words, done.stderr)
         return done.stdout
@@ -105,7 +105,7 @@ class Till:
     def close_shop(self):
         """The shop ends with its standard input: its exit status."""
         self.shop.stdin.close()
-        return self.shop.wait(timeout=PATIENCE)
+        return self.shop.wait(timeout=MOMENT)
 
     def log(self):
         """The shop's lines since the last call."""
@@ -121,7 +121,7 @@ class Till:
     def send(self, method, target, body=None, **fields):
         """Status, header fields and text of an answer to a request without any proof; less the text's line end."""
         context = ssl.create_default_context(cafile=self.path("shop.pem"))
-        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=PATIENCE, context=context)
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=MOMENT, context=context)
         connection.request(method, target, body, {name.replace("_", "-"): value for name, value in fields.items()})
         answer = connection.getresponse()
         text = answer.read().decode().removesuffix("\n")
@@ -143,7 +143,7 @@ class Till:
     def app(self, home, *lines):
         """The app's answers, one for each line, and its status."""
         run = subprocess.run([BIN / "proof-demo", "app", "--shop", "--json", "--home", home], text=True,
-                             input="".join(line + "\n" for line in lines), capture_output=True, timeout=PATIENCE,
+                             input="".join(line + "\n" for line in lines), capture_output=True, timeout=MOMENT,
                              env=self.environment, check=False)
         assert run.stdout.startswith("ready\n"), run.stderr
         return [json.loads(line) for line in run.stdout.splitlines()[1:]], run.returncode
@@ -151,7 +151,7 @@ class Till:
     def close(self):
         for process in self.processes:
             process.kill()
-            process.wait(timeout=PATIENCE)
+            process.wait(timeout=MOMENT)
             process.stdin.close()
             process.stdout.close()
         shutil.rmtree(self.folder)
@@ -289,7 +289,7 @@ class AShopThatStarts(unittest.TestCase):
         cls.addClassCleanup(cls.till.close)
 
     def refused(self, *words):
-        done = subprocess.run([BIN / "proof-shop", *words], capture_output=True, text=True, timeout=PATIENCE,
+        done = subprocess.run([BIN / "proof-shop", *words], capture_output=True, text=True, timeout=MOMENT,
                               env=self.till.environment, stdin=subprocess.DEVNULL, check=False)
         self.assertEqual(done.stdout, "")
         return done.returncode, done.stderr
