@@ -134,6 +134,24 @@ import Testing
     }
   }
 
+  @Test func `a connection waits as long as it is told, and heeds no schema that was planted`()
+    throws
+  {
+    let store = try SQLiteStore(creatingAt: path)
+    let patient = try SQLiteConnection(path: path, patience: 123)
+    #expect(try patient.number("PRAGMA busy_timeout") == 123)
+    let wait = try store.read { (connection) throws(StoreError) in
+      try connection.number("PRAGMA busy_timeout")
+    }
+    #expect(wait == 5_000)
+    let connection = try connection()
+    #expect(try connection.number("PRAGMA trusted_schema") == 0)
+    try connection.execute("PRAGMA writable_schema = ON")
+    #expect(throws: StoreError.self) {
+      try connection.execute("UPDATE sqlite_schema SET sql = 'x' WHERE name = 'row'")
+    }
+  }
+
   // MARK: Jobs
 
   private func raise(
