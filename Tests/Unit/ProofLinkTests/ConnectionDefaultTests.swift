@@ -153,5 +153,31 @@ extension BenchTests {
         #expect(await door.memory.lastSerial == serial)
       }
     }
+
+    @Test("a newer pair that the app fits is used, its acceptance is told, and names its member")
+    func newerPair() async throws {
+      let bench = try Bench(seed: 35)
+      let (old, new) = (try Stage(bench), try Stage(bench, generation: 2))
+      let prover = BenchProver(secrets: bench.secrets)
+      let (hasBefore, accepted) = (CoreLock(true), CoreLock<[TokenDigest]>([]))
+      let (newer, older) = (new.pair, old.pair)
+      let keeper = ConnectionKeeper(
+        fitting: { ((newer, prover), hasBefore.withLock { $0 } ? (older, prover) : nil) },
+        accepted: { pair in accepted.withLock { $0.append(pair.token.digest) } },
+        noteCopy: {}, hasReportedCopy: { false })
+      let door = old.connection(keeping: keeper)
+      // While the hardware may still hold the present token, that one is the member's name.
+      #expect(await door.memberName() == old.token.digest)
+      #expect(try await door.send(Stage.open).verdict == .accepted)
+      #expect(await door.memory.heldToken == new.token.digest)
+      #expect(accepted.withLock { $0 } == [new.token.digest])
+      hasBefore.withLock { $0 = false }
+      #expect(await door.memberName() == new.token.digest)
+      // Nothing is told where no older pair is left to delete.
+      #expect(try await door.send(Stage.open).verdict == .accepted)
+      #expect(accepted.withLock { $0 } == [new.token.digest])
+      let alone = old.connection(over: NoHardware())
+      #expect(await alone.memberName() == old.token.digest)
+    }
   }
 }
