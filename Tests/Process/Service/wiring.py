@@ -85,6 +85,8 @@ def test_key_files(checks, folder, store):
         if is_taken:
             with Service(*place, "--key-file", file) as service:
                 checks.that(get(service.port, "/health")[0] == 200, f"a key file of mode {mode:o}")
+                held = [os.readlink(one) for one in pathlib.Path(f"/proc/{service.process.pid}/fd").iterdir()]
+                checks.that(str(file) not in held, f"the key file is closed: {held}")
         else:
             status, said = refusal(*place, "--key-file", file)
             checks.that(status == 1 and f"everyone on this machine can read {file}: chmod o-rwx {file}" in said, said)
@@ -139,6 +141,23 @@ def test_first_line(checks, store, chain, key):
         first = process.stdout.readline()
         form = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z listening address=127\.0\.0\.1 port=\d+ tls=no\n"
         checks.that(re.fullmatch(form, first), f"a log of text: {first}")
+        process.terminate()
+
+
+def test_addresses(checks, store):
+    """An address of other machines needs a word more, and the port is 8443 where none is named."""
+    with socket.socket() as own:
+        own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):
+            own.bind(("127.0.0.1", 8443))
+            own.listen()
+        status, said = refusal(*store, "--plain")
+        checks.that(status == 1 and "cannot listen on port 8443 of 127.0.0.1" in said, said)
+    process = subprocess.Popen([BUILT / "proof-service", *store, "--plain", "--insecure", "--listen", "0.0.0.0:0"],
+                               text=True, stdout=subprocess.PIPE)
+    with process:
+        first = process.stdout.readline()
+        checks.that(" listening address=0.0.0.0 port=" in first, f"an address of other machines: {first}")
         process.terminate()
 
 
@@ -330,6 +349,7 @@ def test_all(checks, folder, chain, key):
     test_authorities(checks, folder, store)
     test_certificates(checks, folder, store, chain, key)
     test_first_line(checks, store, chain, key)
+    test_addresses(checks, store)
     test_leaving(checks, store)
     test_limits(checks, store)
     test_open_files(checks, store)
