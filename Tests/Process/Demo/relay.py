@@ -249,6 +249,13 @@ class Relay(unittest.TestCase):
         self.assertEqual(self.run_once("--listen", str(self.folder / "none" / "x"), "--connect", self.lock)[2],
                          f"proof-relay: {self.folder}/none/x: No such file or directory\n")
 
+    def test_a_system_without_descriptors_is_told(self):
+        done = subprocess.run(["bash", "-c", 'ulimit -n 4; exec "$@"', "bash", BIN / "proof-relay", "--listen",
+                               self.door, "--connect", self.lock], capture_output=True, text=True, timeout=MOMENT,
+                              stdin=subprocess.DEVNULL)
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (1, "", "proof-relay: signals: Too many open files\n"))
+
     def test_each_number_has_its_bounds(self):
         listen = ["--listen", self.door, "--connect", self.lock]
         chances = ["--loss", "--duplication", "--reordering", "--corruption", "--truncation", "--disconnection",

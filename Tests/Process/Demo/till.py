@@ -249,6 +249,10 @@ class AShop(unittest.TestCase):
             path = target.split("?")[0]
             self.assertRegex(self.till.log(), f"^{method} {path}: refused: [^\n]+\n$")
 
+    def test_a_header_that_is_malformed_is_refused_before_any_proof(self):
+        status, fields, text = self.till.send("GET", "/prices", **{"x@a": "b"})
+        self.assertEqual((status, text, fields["Proof-Refusal"]), (400, "the header is malformed", None))
+
     def test_files_are_read_again_and_those_of_before_stay(self):
         good = pathlib.Path(self.till.path("gate.jws")).read_text()
         self.till.write("gate.jws", "x" + good)
