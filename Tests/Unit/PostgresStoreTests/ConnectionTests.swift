@@ -263,6 +263,56 @@ struct ConnectionTests {
       readOnly?.reason == .notPrimary && readOnly?.state == "25006" && readOnly?.mayRepeat == true)
   }
 
+  @Test("A session tells at once what does not pass, and tries the rest on a new connection")
+  func sessions() throws {
+    let database = try Server.main.database()
+    let session = PostgresSession(try database.options(), patience: 60_000)
+    #expect(session.backend == nil)
+    for reason in [.untrusted, .denied, .full, .mismatch, .refused] as [PostgresError.Reason] {
+      var calls = 0
+      let error = failure { () throws(PostgresError) in
+        try session.repeating { _ throws(PostgresError) in
+          calls += 1
+          throw PostgresError(reason, state: "1", "no")
+        }
+      }
+      #expect(calls == 1 && error == PostgresError(reason, state: "1", "no"))
+    }
+    var backends: [Int32] = []
+    let answer = try session.repeating { (connection) throws(PostgresError) in
+      backends.append(connection.backend)
+      if backends.count < 3 { throw PostgresError(.notPrimary, "elsewhere") }
+      return backends.count
+    }
+    #expect(answer == 3 && Set(backends).count == 3 && session.backend == backends.last)
+    // An attempt before may have been committed although the last one was not.
+    for commit in [PostgresError.Commit.unknown, .none] {
+      var calls = 0
+      let error = failure { () throws(PostgresError) in
+        try session.repeating { _ throws(PostgresError) in
+          calls += 1
+          if calls == 1 { throw PostgresError(.timedOut, commit: commit, "late") }
+          throw PostgresError(.refused, "no")
+        }
+      }
+      #expect(calls == 2 && error == PostgresError(.refused, commit: commit, "no"))
+    }
+    let impatient = PostgresSession(try database.options(), patience: 0)
+    var calls = 0
+    let error = failure { () throws(PostgresError) in
+      try impatient.repeating { _ throws(PostgresError) in
+        calls += 1
+        throw PostgresError(.notPrimary, "elsewhere")
+      }
+    }
+    #expect(calls == 1 && error?.reason == .notPrimary)
+    let newer = PostgresSession(try database.options(), patience: 0, needing: 12)
+    let old = failure { () throws(PostgresError) in
+      try newer.repeating { _ throws(PostgresError) in }
+    }
+    #expect(old?.words == "the schema has version 11, this program needs 12; migrate it")
+  }
+
   @Test("The words of an error are one line of at most 255 bytes")
   func words() throws {
     let connection = try Server.main.database(migrated: false).service()
