@@ -35,6 +35,18 @@ class Lock:
         return nonce + message.encoded(log.steps(self.key, len(self.entries)), nonce)
 
 
+def as_table(rows):
+    """Rows for people: the number of an entry and its counter stand at the right of their columns."""
+    rows = [["entry", "event", "what", "instance", "not before", "counter"], *rows]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = []
+    for row in rows:
+        cells = [cell.rjust(width) if column in (0, 5) else cell.ljust(width)
+                 for column, (cell, width) in enumerate(zip(row, widths))]
+        lines.append("  ".join(cells) + "\n")
+    return "".join(lines)
+
+
 class LogVerbs:
     """Joins `Verbs`, which has `ask` and `refused`."""
 
@@ -90,6 +102,76 @@ class LogVerbs:
                                         name, where=[])[0], 0)
         later = self.judged(0, lock, self.keep(lock.part(9, 4)), "--from", "9")[0]
         self.assertEqual([entry["number"] for entry in later["entries"]], [9, 10, 11, 12])
+
+    def test_each_kind_of_entry_is_told_in_words(self):
+        lock, _ = self.make_lock()
+        when, shown_time = 1_700_000_000, "2023-11-14T22:13:20Z"
+        for content in (
+                log.Content(log.NOTE, flags=log.STARTED, who=bytes((1, 2, 3, 255)), epoch=when, counter=4),
+                log.Content(log.COMMAND, verdict=1, cls=15, kind=1, who=WHO, epoch=when, counter=4_294_967_295),
+                log.Content(log.NOTE, undone=1), log.Content(log.TOKEN, verdict=3, cls=1, kind=2, who=WHO, epoch=when),
+                log.Content(log.ORDER, verdict=4, kind=2, who=WHO), log.Content(log.GRANT, verdict=1, kind=1, who=WHO),
+                log.Content(log.GRANT, verdict=1, kind=2, who=bytes(3) + b"\1"),
+                log.Content(log.COMMAND, verdict=250, cls=0, kind=2), log.Content(log.NOTE)):
+            lock.write(content)
+        lock.refused, lock.started = bytes((0, 1, 0, 2)), 0
+        shown, text = self.judged(0, lock, self.keep(lock.part(0, 9)))
+        self.assertEqual((shown["next"], shown["oldest"], shown["read"]), (9, 0, 9))
+        self.assertNotIn("fresh", shown)
+        nothing = {"started": False, "undone": 0, "refusedCommands": 0, "refusedTokens": 0, "refusedMessages": 0,
+                   "refusedBusy": 0}
+        self.assertEqual(shown["sinceThen"], nothing | {"refusedTokens": 1, "refusedBusy": 2})
+
+        def entry(number, event, **more):
+            return {"number": number, "event": event, "notBefore": 0, "counter": 0} | more
+
+        def judged(number, event, verdict, name, who=WHO.hex(), **more):
+            return entry(number, event, verdict=verdict, verdictName=name, instanceBegins=who, **more)
+
+        self.assertEqual(shown["entries"], [
+            entry(0, "note", notBefore=when, counter=4, note={
+                "started": True, "undone": 0, "refusedCommands": 1, "refusedTokens": 2, "refusedMessages": 3,
+                "refusedBusy": 255}),
+            judged(1, "command", 1, "accepted", notBefore=when, counter=4_294_967_295, kind=1, happened=False,
+                   **{"class": 15}),
+            entry(2, "note", note=nothing | {"undone": 1}),
+            judged(3, "token", 3, "held", notBefore=when), judged(4, "order", 4, "order done", type=2),
+            judged(5, "grant", 1, "accepted", takesBack=False),
+            judged(6, "grant", 1, "accepted", "00000001", takesBack=True),
+            {name: value for name, value in judged(7, "command", 250, None, "00000000", kind=2,
+                                                   **{"class": 0}).items() if value is not None},
+            entry(8, "note", note=nothing)])
+        self.assertEqual(text, as_table([
+            ["0", "note", "started; refused 1 commands, 2 tokens or orders, 3 messages, 255 or more messages over the"
+             " limit", "", shown_time, "4"],
+            ["1", "command", "did not happen: class 15, kind 1: accepted", WHO.hex(), shown_time, "4294967295"],
+            ["2", "note", "entries before that did not happen: 1", "", "", "0"],
+            ["3", "token", "held", WHO.hex(), shown_time, "0"],
+            ["4", "order", "type 2: order done", WHO.hex(), "", "0"],
+            ["5", "grant", "lends: accepted", WHO.hex(), "", "0"],
+            ["6", "grant", "takes back: accepted", "00000001", "", "0"],
+            ["7", "command", "class 0, kind 2: verdict 250", "", "", "0"],
+            ["8", "note", "", "", "", "0"]])
+            + "entry 1: did not happen: the power was cut before they were carried out\n"
+            "since the last entry: refused 1 tokens or orders, 2 messages over the limit\n"
+            "whole: 9 entries read, and the log ended before entry 9\n")
+
+    def test_a_log_of_one_entry_and_one_of_none(self):
+        lock, _ = self.make_lock()
+        shown, text = self.judged(0, lock, self.keep(lock.part(0, 0)))
+        self.assertEqual((shown["entries"], shown["read"], shown["next"]), ([], 0, 0))
+        self.assertEqual(text, "no entry\nwhole: 0 entries read, and the log ended before entry 0\n")
+        lock.command(7)
+        files = self.keep(lock.part(0, 1))
+        _, text = self.judged(0, lock, files, "--nonce", NONCE.hex())
+        self.assertTrue(text.endswith("\nwhole: 1 entry read, and the log ended before entry 1\n"), text)
+        self.judged(0, lock, files, "--steps", "1")
+        # As many steps as the first entry's number lead to it.
+        lock.command(8)
+        shown, _ = self.judged(0, lock, self.keep(lock.part(1, 1)), "--from", "1", "--steps", "1")
+        self.assertEqual(([entry["number"] for entry in shown["entries"]], shown["next"]), ([1], 2))
+        self.refused(2, "--from 2 takes more than 1 key steps; raise --steps", "log", "show", *files, "--hardware",
+                     lock.identity.hex(), "--from", "2", "--steps", "1")
 
     def test_entries_that_no_phone_brought(self):
         lock, _ = self.make_lock()

@@ -23,6 +23,7 @@ from gates import App as GateApp
 from key_verbs import KeyVerbs
 from log_verbs import LogVerbs
 from place import App, Place
+from sent_verbs import Sent
 from verbs import Verbs, flags, verbs
 
 TESTS = pathlib.Path(__file__).resolve().parents[2]
@@ -361,4 +362,5 @@ class Everything(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(runner.run(runner.of_classes(OnTheStore, BehindAService, WithAnApp, Alone, Everything), sys.argv[1:]))
+    sys.exit(runner.run(runner.of_classes(Sent, OnTheStore, BehindAService, WithAnApp, Alone, Everything),
+                        sys.argv[1:]))

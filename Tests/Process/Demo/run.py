@@ -19,7 +19,12 @@ import sys
 import tempfile
 import unittest
 
+from by_hand import AtALock
 from demonstration import BIN, PATIENCE, PROCESS, ROOT, SHOP, Stage, descendants, faults
+from narration import LOCK_ACTS, PROLOGUES, SHOP_ACTS, Narration, acts, check_details, check_table
+from relay import Relay
+from thief import AThiefOfRequests
+from till import AShop, AShopThatStarts
 
 sys.path.insert(0, str(ROOT / "Tests" / "Support" / "Runner"))
 import runner  # noqa: E402
@@ -47,6 +52,9 @@ class Demo(unittest.TestCase):
         self.assertEqual((status, told["ok"], told["seed"]), (0, True, "7"), errors + output)
         lines = told["lines"]
         self.assertEqual(faults(lines), [])
+        self.assertEqual(acts(lines), LOCK_ACTS + SHOP_ACTS)
+        self.assertIsNone(told["failure"])
+        check_details(self, lines)
         self.assertClean()
         self.times(lines)
 
@@ -57,6 +65,10 @@ class Demo(unittest.TestCase):
         self.assertIn(f"all {len(lines)} lines ended as they must (seed 7)", text)
         told = re.findall(r"^ok {5}(.*)$", text, re.M)
         self.assertEqual(told, [f"{line['what']}: {line['happened']}" for line in lines])
+        self.assertEqual([line for line in text.splitlines() if line in LOCK_ACTS + SHOP_ACTS], LOCK_ACTS + SHOP_ACTS)
+        self.assertTrue(text.startswith(PROLOGUES[0]))
+        self.assertIn("\n" + PROLOGUES[1], text)
+        check_table(self, text)
         self.assertClean()
 
     def test_where_the_kernel_allows_no_namespaces_the_copy_has_another_device_secret(self):
@@ -112,6 +124,7 @@ class Demo(unittest.TestCase):
         self.assertEqual((status, told["ok"]), (1, False), errors)
         wrong = [line for line in told["lines"] if not line["ok"]]
         self.assertEqual(wrong[0]["happened"], "ask the backend: not signed", wrong)
+        self.assertEqual(acts(told["lines"]), LOCK_ACTS[:2])
         self.assertClean()
 
     def test_a_lock_without_a_defence_fails_the_lines_that_show_it_and_no_others(self):
@@ -284,4 +297,5 @@ class Demo(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(runner.run(runner.of_classes(Demo), sys.argv[1:]))
+    sys.exit(runner.run(runner.of_classes(
+        Relay, AThiefOfRequests, AShopThatStarts, AShop, AtALock, Narration, Demo), sys.argv[1:]))

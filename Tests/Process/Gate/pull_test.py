@@ -4,9 +4,11 @@
 """A gate that fetches its configuration from a real service, over TLS: what it takes, and what holds while the service
 is gone. The gate's time of day is moved; an hour passes at once."""
 
+import http.server
 import os
 import pathlib
 import signal
+import threading
 import time
 import unittest
 import urllib.error
@@ -51,6 +53,47 @@ class Service(Logged):
         for _ in range(count):
             line = self.wait(lambda line: line.get("status") == 304, place)
             place = next(index for index in range(place, len(self.lines)) if self.lines[index] is line) + 1
+
+
+class Scripted(http.server.ThreadingHTTPServer):
+    """A service that gives the answers of a list, and the last one from then on."""
+
+    daemon_threads = True
+
+    def __init__(self, *answers):
+        super().__init__(("127.0.0.1", 0), ScriptedHandler)
+        self.answers, self.came, self.news = list(answers), [], threading.Condition()
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def wait(self, count):
+        """Waits until that many questions have come."""
+        with self.news:
+            assert self.news.wait_for(lambda: len(self.came) >= count, PATIENCE), self.came
+
+    def close(self):
+        self.shutdown()
+        self.server_close()
+
+
+class ScriptedHandler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        with self.server.news:
+            answers = self.server.answers
+            status, fields, body = answers.pop(0) if len(answers) > 1 else answers[0]
+            self.server.came.append((self.path, self.headers["Authorization"], self.headers["If-None-Match"]))
+            self.server.news.notify_all()
+        self.send_response(status)
+        for name, value in fields.items():
+            self.send_header(name, value)
+        if status != 304:
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        """The tests read `came`."""
 
 
 class Pull(unittest.TestCase):
@@ -192,3 +235,60 @@ class Pull(unittest.TestCase):
         with self.assertRaisesRegex(AssertionError, "none can be fetched"):
             process.__init__(self.site, self.line, [0])
         process.end()
+        tries = [line for line in process.lines if line["event"] == "configuration not fetched"]
+        self.assertEqual(len(tries), 5)
+
+    def scripted(self, *answers):
+        """The line of a gate that asks a service of ours, over plain HTTP on this machine."""
+        service = Scripted(*answers)
+        self.addCleanup(service.close)
+        line = self.line.replace(f"https://127.0.0.1:{self.port}", f"http://127.0.0.1:{service.server_port}/")
+        return service, line.replace(" --service-ca authority.pem", "")
+
+    def test_each_answer_of_a_service_has_its_words(self):
+        self.manage("gate", "configuration", "front", "--output", self.site.path("whole.jws"))
+        text = pathlib.Path(self.site.path("whole.jws")).read_text().strip()
+        folded = f" {text[:40]}\r\n {text[40:]}\n".encode()
+        service, self.line = self.scripted(
+            (404, {}, b""), (401, {}, b""), (500, {}, b""), (200, {"eTaG": '"one"'}, folded), (304, {}, b""),
+            (503, {}, b""))
+        pathlib.Path(self.site.path("credential")).chmod(0o600)
+        credential = pathlib.Path(self.site.path("credential")).read_text().strip()
+        gate = self.start()
+        reasons = [line["reason"] for line in gate.lines if line["event"] == "configuration not fetched"]
+        self.assertEqual(len(reasons), 3)
+        for reason, words in zip(reasons, (
+                "the service has no such gate, or is of an earlier version",
+                "the service refuses the credential: draw another one with proofctl gate credential",
+                "the service answered with status 500")):
+            self.assertIn(words, reason)
+        self.assertIn("no kept configuration", [line["event"] for line in gate.lines])
+        first = gate.wait(lambda line: line["event"] == "configuration not fetched" and "failures" in line)
+        self.assertEqual(first["failures"], 1)
+        self.assertIn("status 503", first["reason"])
+        second = gate.wait(lambda line: line.get("failures") == 2)
+        self.assertEqual(second["event"], "configuration not fetched")
+        asked = ("/v1/gate/configuration", f"Bearer {credential}")
+        # A gate without a configuration asks for a whole one; then it says which one it has.
+        self.assertEqual(service.came[:6], [(*asked, None)] * 4 + [(*asked, '"one"')] * 2)
+        found = self.measures(gate)
+        self.assertEqual((found['proof_gate_pulls_total{result="taken"}'],
+                          found['proof_gate_pulls_total{result="unchanged"}'],
+                          found['proof_gate_pulls_total{result="refused"}']), (1, 1, 0))
+        self.assertGreaterEqual(found['proof_gate_pulls_total{result="failed"}'], 5)
+        self.assertGreaterEqual(found["proof_gate_pull_failures_in_row"], 2)
+
+    def test_a_first_configuration_that_cannot_be_kept_ends_the_gate(self):
+        self.manage("gate", "configuration", "front", "--output", self.site.path("whole.jws"))
+        body = pathlib.Path(self.site.path("whole.jws")).read_bytes()
+        service, line = self.scripted((200, {}, body))
+        line = line.replace("--configuration front.jws", "--configuration none/front.jws")
+        self.assertIn("none/front.jws", line)
+        process = GateProcess.__new__(GateProcess)
+        with self.assertRaises(AssertionError):
+            process.__init__(self.site, line, [0])
+        process.end()
+        self.assertEqual(len(service.came), 1)
+        last, = [line["event"] for line in process.lines if line["event"].startswith("proof-gate: ")]
+        # Not the reading of the file, which comes later.
+        self.assertEqual(last, "proof-gate: create none/front.jws.new: No such file or directory\n")

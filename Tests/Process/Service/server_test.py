@@ -22,6 +22,7 @@ import time
 import warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "Support" / "Runner"))
+import wiring  # noqa: E402
 from checks import Checks  # noqa: E402
 from service import BUILT, PATIENCE, Service, make_certificate, make_store, refusal  # noqa: E402
 
@@ -541,6 +542,7 @@ def main():
         store = make_store(folder)
         chain, key = make_certificate(folder, "service")
         test_options(store, chain, key)
+        wiring.test_all(checks, folder, chain, key)
         test_tls_versions(store, chain, key)
         test_strangers_at_tls(store, chain, key)
         test_hanging_handshake(store, chain, key)

@@ -127,6 +127,22 @@ package struct Database: Sendable {
 
   package func superuser() throws -> PostgresConnection { try server.superuser(name) }
 
+  /// Changes the text of a function, for an answer that the schema never gives.
+  ///
+  /// - Returns: A call that takes the change back.
+  @discardableResult
+  package func change(
+    _ function: String, _ text: String, to other: String
+  ) throws -> () throws -> Void {
+    let migrator = try migrator()
+    let before = try migrator.run(
+      PostgresStatement("text", "SELECT pg_get_functiondef($1::text::regproc)"), .text(function)
+    ).text(0, 0)
+    precondition(before.contains(text), "\(function) does not have this text.")
+    try migrator.execute(before.replacing(text, with: other))
+    return { try migrator.execute(before) }
+  }
+
   /// Creates account 1.
   package func openAccount() throws {
     try migrator().execute("SELECT pf1.open_account(1, 'a')")

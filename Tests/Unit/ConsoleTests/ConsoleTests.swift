@@ -32,6 +32,9 @@ struct JSONTests {
     arguments: [
       (0.0, 2, "0.00"), (1.005, 1, "1.0"), (-2.5, 1, "-2.5"), (0.049, 1, "0.0"), (-0.01, 1, "0.0"),
       (1234.5678, 3, "1234.568"), (7.9, 0, "8"), (.infinity, 1, "null"), (.nan, 1, "null"),
+      (0.5, 3, "0.500"), (-7.6, 0, "-8"), (-0.4, 0, "0"), (10, 2, "10.00"),
+      (999_999_999_999_999, 0, "999999999999999"), (1e15, 0, "\(1e15)"), (-1e14, 1, "\(-1e14)"),
+      (99_999_999_999_999.9, 1, "99999999999999.9"),
     ] as [(Double, Int, String)])
   func decimals(value: Double, decimals: Int, text: String) {
     #expect(JSON.decimal(value, decimals: decimals).description == text)
@@ -58,5 +61,9 @@ struct TableTests {
     var left = Table(["", "done", "ns"], [.left, .left, .right])
     left.add(["ok", "a", ""])
     #expect(left.lines { _, _, cell in cell }.last == "ok  a")
+    left.add(["", "", ""])
+    #expect(left.lines { _, _, cell in cell }.last == "")
+    left.add(["", "", "7"])
+    #expect(left.lines { _, _, cell in cell }.last == String(repeating: " ", count: 11) + "7")
   }
 }

@@ -28,11 +28,21 @@ struct OptionsTests {
     #expect(try self.options("--filter", "-5").value("--filter") == "-5")
   }
 
+  @Test("asks for help whatever else it has, and help takes no value")
+  func help() throws {
+    let options = try Options(["-h", "add", "--help"], taking: known, takesOperands: true)
+    #expect(options.has("--help") && options.value("--help") == "")
+    #expect(options.operands == ["add"])
+    #expect(known.map(\.words) == ["--json", "--filter WORD", "--number N", "--at ADDRESS:PORT"])
+    #expect(known.allSatisfy { !$0.isRepeatable })
+  }
+
   @Test("takes an option again only where it says so")
   func repeated() throws {
     let folders = [Option("--bundle", "FOLDER", help: "folders", isRepeatable: true)]
     let options = try Options(["--bundle", "one", "--bundle", "two"], taking: folders)
-    #expect(options.values("--bundle") == ["one", "two"])
+    #expect(options.values("--bundle") == ["one", "two"] && options.value("--bundle") == "two")
+    #expect(folders[0].isRepeatable)
     #expect(try Options([], taking: folders).values("--bundle").isEmpty)
     #expect(refusal { _ = try self.options("--filter", "a", "--filter", "b") } != nil)
   }
@@ -105,6 +115,10 @@ struct OptionsTests {
   func endpoints() throws {
     #expect(try options("--at", "127.0.0.1:80").endpoint("--at")! == ("127.0.0.1", 80))
     #expect(try options("--at", "[::1]:0").endpoint("--at")! == ("::1", 0))
+    // Half a pair of brackets stays, for the system to refuse.
+    for half in ["[::1", "::1]", "a]b["] {
+      #expect(try options("--at", "\(half):65535").endpoint("--at")! == (half, 65_535))
+    }
     #expect(try options().endpoint("--at") == nil)
     for text in ["127.0.0.1", "127.0.0.1:", "127.0.0.1:70000", "127.0.0.1:-1", ""] {
       #expect(
@@ -134,6 +148,17 @@ struct UsageTests {
           --version      prints the version
           --help         prints this
         """)
+    #expect(Usage.columns([("a", "b"), ("long", "c")]) == "  a     b\n  long  c")
+    #expect(Usage.columns([]) == "")
+  }
+
+  @Test("takes words between its options where the program takes any")
+  func operands() throws {
+    let open = Usage("bench run", "NAME", "Runs.", Self.known, takesOperands: true)
+    #expect(try open.read(["a", "--json", "b"]).operands == ["a", "b"])
+    #expect(throws: UsageError.self) { try Self.usage.read(["a"]) }
+    #expect(open.versionLine == "bench \(Version.text)")
+    #expect(try open.read(["--version"]).has("--version"))
   }
 
   @Test("makes what the program goes by")

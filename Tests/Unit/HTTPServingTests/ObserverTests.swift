@@ -183,6 +183,22 @@ struct ObserverTests {
     #expect(last.status == 429 && last.headers["retry-after"] == "1")
   }
 
+  @Test("The measures can be read 100 times at once: ten a second, for ten seconds")
+  func readingBurst() throws {
+    let request = HTTPRequest(method: "GET", path: "/metrics", peer: "127.0.0.1")
+    var statuses: [Int] = []
+    var time = Duration.zero
+    // The next second adds ten readings, so a machine that takes that long begins anew.
+    repeat {
+      let start = ContinuousClock.now
+      let observer = try HTTPObserver(
+        Answering { _ in HTTPResponse(status: 500) }, routes: [], metrics: HTTPMetrics())
+      statuses = (0..<102).map { _ in observer.respond(to: request).status }
+      time = ContinuousClock.now - start
+    } while time >= .seconds(1)
+    #expect(statuses == [Int](repeating: 200, count: 100) + [429, 429])
+  }
+
   @Test("Peers are noted while the policy says so")
   func peers() throws {
     let lines = Mutex<[String]>([])

@@ -99,6 +99,26 @@ struct StopTests {
     #expect(Wire(to: port) == nil)
   }
 
+  /// A handler that a test sees go.
+  private final class Mortal: HTTPHandler {
+    func respond(to request: HTTPRequest) -> HTTPResponse { HTTPResponse(status: 200) }
+  }
+
+  @Test("A server that is let go, or that cannot listen, lets its handler go")
+  func handler() throws {
+    weak var seen: Mortal?
+    do {
+      let handler = Mortal()
+      seen = handler
+      let server = try HTTPServer(handler)
+      #expect(try server.connect().ask("GET", "/")?.status == 200)
+      #expect(throws: HTTPServerError.self) {
+        try HTTPServer(HTTPServerSettings(port: server.port), handler: handler)
+      }
+    }
+    #expect(seen == nil)
+  }
+
   @Test("Servers start and stop while clients come")
   func restarts() throws {
     for _ in 0..<60 {

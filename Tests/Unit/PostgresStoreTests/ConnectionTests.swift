@@ -263,6 +263,106 @@ struct ConnectionTests {
       readOnly?.reason == .notPrimary && readOnly?.state == "25006" && readOnly?.mayRepeat == true)
   }
 
+  @Test("A session tells at once what does not pass, and tries the rest on a new connection")
+  func sessions() throws {
+    let database = try Server.main.database()
+    let session = PostgresSession(try database.options(), patience: 60_000)
+    #expect(session.backend == nil)
+    for reason in [.untrusted, .denied, .full, .mismatch, .refused] as [PostgresError.Reason] {
+      var calls = 0
+      let error = failure { () throws(PostgresError) in
+        try session.repeating { _ throws(PostgresError) in
+          calls += 1
+          throw PostgresError(reason, state: "1", "no")
+        }
+      }
+      #expect(calls == 1 && error == PostgresError(reason, state: "1", "no"))
+    }
+    var backends: [Int32] = []
+    let answer = try session.repeating { (connection) throws(PostgresError) in
+      backends.append(connection.backend)
+      if backends.count < 3 { throw PostgresError(.notPrimary, "elsewhere") }
+      return backends.count
+    }
+    #expect(answer == 3 && Set(backends).count == 3 && session.backend == backends.last)
+    // An attempt before may have been committed although the last one was not.
+    for commit in [PostgresError.Commit.unknown, .none] {
+      var calls = 0
+      let error = failure { () throws(PostgresError) in
+        try session.repeating { _ throws(PostgresError) in
+          calls += 1
+          if calls == 1 { throw PostgresError(.timedOut, commit: commit, "late") }
+          throw PostgresError(.refused, "no")
+        }
+      }
+      #expect(calls == 2 && error == PostgresError(.refused, commit: commit, "no"))
+    }
+    let impatient = PostgresSession(try database.options(), patience: 0)
+    var calls = 0
+    let error = failure { () throws(PostgresError) in
+      try impatient.repeating { _ throws(PostgresError) in
+        calls += 1
+        throw PostgresError(.notPrimary, "elsewhere")
+      }
+    }
+    #expect(calls == 1 && error?.reason == .notPrimary)
+    let newer = PostgresSession(try database.options(), patience: 0, needing: 12)
+    let old = failure { () throws(PostgresError) in
+      try newer.repeating { _ throws(PostgresError) in }
+    }
+    #expect(old?.words == "the schema has version 11, this program needs 12; migrate it")
+  }
+
+  @Test("The words of an error are one line of at most 255 bytes")
+  func words() throws {
+    let connection = try Server.main.database(migrated: false).service()
+    for (text, said) in [
+      ("E'a\\nb\\tc\\x7fd\\x1f \\n'", "a b c d"), ("' a b'", " a b"),
+      ("repeat('x', 254) || 'yz'", String(repeating: "x", count: 254) + "y"),
+      ("repeat('x', 255)", String(repeating: "x", count: 255)), ("'!~'", "!~"),
+    ] {
+      let error = failure { () throws(PostgresError) in
+        try connection.execute(
+          "DO $do$ BEGIN RAISE EXCEPTION USING MESSAGE = \(text), ERRCODE = '22023'; END $do$")
+      }
+      #expect(error?.words == said && error?.state == "22023" && error?.reason == .refused)
+    }
+  }
+
+  @Test("A call has at most 32 values, and one more is refused before anything is sent")
+  func mostValues() throws {
+    let connection = try Server.main.database(migrated: false).service()
+    func call(_ count: Int) -> PostgresCall {
+      let sum = (1...count).map { "$\($0)::int4" }.joined(separator: " + ")
+      return PostgresCall(
+        PostgresStatement("sum_\(count)", "SELECT \(sum)"),
+        (1...count).map { .int4(Int32($0)) })
+    }
+    #expect(try connection.run(call(32)).integer(0, 0) == 528)
+    let error = failure { () throws(PostgresError) in try connection.run(call(33)) }
+    #expect(error?.reason == .mismatch && error?.words == "more than 32 parameters")
+    #expect(error?.commit == PostgresError.Commit.none)
+    #expect(connection.isOpen && connection.backend > 0)
+    #expect(try connection.run(call(2)).integer(0, 0) == 3)
+  }
+
+  @Test("A connection that missed a deadline has no backend, and each call on it fails")
+  func closed() throws {
+    let connection = try Server.main.database(migrated: false).service(timeout: 100)
+    #expect(connection.backend > 0 && connection.isEncrypted && connection.isOpen)
+    let late = failure { () throws(PostgresError) in try connection.execute("SELECT pg_sleep(2)") }
+    #expect(late?.reason == .timedOut && late?.commit == .unknown)
+    #expect(late?.words == "no answer before the deadline; the connection was closed")
+    #expect(connection.backend == 0 && !connection.isEncrypted && !connection.isOpen)
+    for error in [
+      failure { () throws(PostgresError) in try connection.execute("SELECT 1") },
+      failure { () throws(PostgresError) in try connection.notification(within: 0) },
+      failure { () throws(PostgresError) in
+        try connection.run(PostgresStatement("one", "SELECT 1"))
+      },
+    ] { #expect(error?.reason == .brokenOff && error?.words == "the connection is closed") }
+  }
+
   @Test("Notifications arrive, their absence has an end, and a lost session is an error")
   func notifications() throws {
     let database = try Server.main.database()

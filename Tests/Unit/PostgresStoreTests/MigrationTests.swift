@@ -160,6 +160,41 @@ struct MigrationTests {
     #expect(failure { () throws(PostgresError) in try behind.move(to: count) }?.reason == .mismatch)
   }
 
+  @Test("A version that this program does not know is refused, and says what to do")
+  func unknownVersions() throws {
+    let database = try Server.main.database()
+    let migrator = Migrator(try database.migrator())
+    func words(_ body: () throws(PostgresError) -> Void) -> String? {
+      let error = failure(body)
+      #expect(error == nil || error?.reason == .mismatch)
+      return error?.words
+    }
+    for version in [-1, 12] {
+      #expect(
+        words { () throws(PostgresError) in try migrator.move(to: version) }
+          == "this program knows versions 0 to 11, not \(version)")
+    }
+    let owner = try database.superuser()
+    for (version, oldest, said) in [
+      (11, 11, nil), (10, 6, nil),
+      (9, 6, "the schema has version 9, this program needs 10; migrate it"),
+      (
+        12, 12,
+        "the schema has version 12 for program 12 or later, this is 11; update the program"
+      ), (12, 11, nil),
+    ] as [(Int, Int, String?)] {
+      try owner.execute("UPDATE pf.schema SET version = \(version), oldest_program = \(oldest)")
+      let node = try database.service()
+      #expect(
+        words { () throws(PostgresError) in try SchemaVersion(of: node).check() } == said,
+        "\(version) \(oldest)")
+    }
+    #expect(try migrator.version() == 12)
+    #expect(
+      words { () throws(PostgresError) in try migrator.move(to: 11) }
+        == "the schema has version 12, this program knows 11; use a later one")
+  }
+
   @Test("Two migrators at once make each step once")
   func twoMigrators() throws {
     let database = try Server.main.database(migrated: false)

@@ -47,6 +47,26 @@ struct UseTests {
     return [try rows.integer(0, 0).description, try rows.integer(0, 1).description, note ?? "-"]
   }
 
+  @Test("An answer with another number of outcomes, or with one that is unknown, is an error")
+  func answers() throws {
+    func uses(_ salt: UInt8) -> [ChallengeUse] {
+      [use(salt: salt, device: "a"), use(salt: salt, device: "b")]
+    }
+    for (salt, text, other, words) in [
+      (1, "generate_series(1, n)", "generate_series(1, n - 1)", "1 outcomes for 2 challenges"),
+      (2, "generate_series(1, n)", "generate_series(0, n)", "3 outcomes for 2 challenges"),
+      (3, "'used';", "'spent';", "pf2.use_many has no outcome spent"),
+    ] as [(UInt8, String, String, String)] {
+      let takeBack = try database.change("pf2.use_many", text, to: other)
+      let error = failure { () throws(PostgresError) in try connection.use(uses(salt)) }
+      #expect(error?.reason == .mismatch && error?.words == words)
+      try takeBack()
+    }
+    // The first ones were written, whatever the answer said.
+    let again = try connection.use(uses(1)).map(\.outcome)
+    #expect(again == uses(1).map { .again($0.answer) })
+  }
+
   @Test("The same report gets the same answer, another report of the challenge is stale")
   func idempotent() throws {
     let first = use(answer: "first")

@@ -33,6 +33,39 @@ import Testing
       at: HardwareID([UInt8](repeating: hardware, count: 16)))
   }
 
+  @Test(
+    "PostgreSQL: an answer that this program does not know is told, and no token is issued by it",
+    .enabled(if: Server.isThere))
+  func answers() throws {
+    let folder = TestFolder()
+    let ledger = try Kind.postgres.open(folder)
+    let database = try ReplayStoreTests.Kind.database(of: folder)
+    let place = try database.options().description
+    let takeBack = try database.change("pf2.ledger_issue", "'issued', 0", to: "'noted', 0")
+    #expect(
+      throws: BackendError.storage(
+        path: place, reason: "its answer noted is not known; update the program")
+    ) { try ledger.noteIssue(of: 7, base: 5, to: pair(), by: .one, at: 10) }
+    try takeBack()
+    try ledger.noteIssue(of: 7, base: 5, to: pair(), by: .one, at: 10)
+    #expect(try ledger.notes().map(\.issued) == [5])
+    let owner = try database.superuser()
+    for (instance, hardware) in [("01", "02"), (String(repeating: "ff", count: 16), "02")] {
+      try owner.execute(
+        """
+        INSERT INTO pf.ledger_pair
+          SELECT place, '\\x\(instance)', '\\x\(hardware)', 1, 0, 1 FROM pf.ledger
+        """)
+      #expect(
+        throws: BackendError.storage(
+          path: place,
+          reason: "the database is not as this program needs it: a note has no ids of 16 bytes")
+      ) { try ledger.notes() }
+      try owner.execute("DELETE FROM pf.ledger_pair WHERE hardware = '\\x\(hardware)'")
+    }
+    #expect(try ledger.latestTime() == 10)
+  }
+
   @Test("A folder that cannot be read is named, with the system's reason")
   func unreadable() {
     let error = #expect(throws: BackendError.self) {

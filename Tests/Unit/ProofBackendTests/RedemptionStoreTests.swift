@@ -218,6 +218,31 @@ import Testing
   }
 
   @Test(
+    "PostgreSQL: a redemption whose second half is refused leaves nothing, and the next one counts",
+    .enabled(if: Server.isThere), arguments: [Kind.postgres, .gate])
+  func refusedHalf(_ kind: Kind) throws {
+    let folder = TestFolder()
+    let store = try kind.make(folder)
+    #expect(try Self.counts(store, 1)?.eventsOfDevice.day == 1)
+    let takeBack = try Kind.database(of: folder).change(
+      "pf2.replay_judged", "INSERT INTO pf.replay_meter",
+      to: "RAISE EXCEPTION 'not now'; INSERT INTO pf.replay_meter")
+    let error = #expect(throws: ReplayStoreFailure.self) {
+      try store.redeem(Self.redemption(2, name: 2), at: Self.now) { _ in [7] }
+    }
+    #expect("\(error, default: "none")".contains("not now"))
+    try takeBack()
+    let named = try Self.redemption(2, name: 2)
+    #expect(try store.judgement(under: #require(named.name)) == nil)
+    guard case .redeemed(let counts) = try store.redeem(named, at: Self.now, { _ in [8] }) else {
+      Issue.record("the token is used up")
+      return
+    }
+    #expect(counts.eventsOfDevice.day == 2)
+    #expect(try store.judgement(under: #require(named.name)) == [8])
+  }
+
+  @Test(
     "PostgreSQL: backends end again and again, and each token counts once",
     .enabled(if: Server.isThere))
   func endedBackends() throws {

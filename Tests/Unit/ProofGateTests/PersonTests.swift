@@ -121,6 +121,51 @@ import Testing
     #expect((1 << 16...2 << 20).contains(PersonBounds.byteCount))
   }
 
+  private static func address(_ number: Int) -> ChallengeClient {
+    .address("10.\(number >> 16).\(number >> 8 & 255).\(number & 255)")
+  }
+
+  private static func single() -> PersonBounds {
+    var settings = PersonBounds.Settings()
+    settings.triesOfClient = 1
+    return PersonBounds(settings)
+  }
+
+  @Test("The room holds the hours of nearly all of 30,000 clients")
+  func room() {
+    let bounds = Self.single()
+    for number in 0..<30_000 { #expect(bounds.takeTry(of: Self.address(number), at: 1000)) }
+    // Few of the 16,384 sets, which have four cells each, get more than four clients.
+    let forgotten = (0..<30_000).count { bounds.takeTry(of: Self.address($0), at: 1001) }
+    #expect(forgotten < 3_000)
+  }
+
+  @Test("A flood of clients takes the cells whose hours end first")
+  func flood() {
+    let bounds = Self.single()
+    for number in 0..<50 { #expect(bounds.takeTry(of: Self.address(number), at: 2000)) }
+    for number in 1000..<120_000 { _ = bounds.takeTry(of: Self.address(number), at: 1000) }
+    #expect((0..<50).count { bounds.takeTry(of: Self.address($0), at: 2001) } == 0)
+  }
+
+  @Test("A picture that was refused for all together is none of its client's")
+  func refusedPicture() {
+    var settings = PersonBounds.Settings()
+    settings.picturesOfClient = 1
+    settings.strangers = OpeningBudget.Rate(burst: 1, perSecond: 1)
+    let bounds = PersonBounds(settings)
+    let (one, two) = (Self.address(1), Self.address(2))
+    #expect(bounds.takePicture(of: one, hasWorked: false, at: 9))
+    #expect(!bounds.takePicture(of: two, hasWorked: false, at: 9))
+    #expect(bounds.takePicture(of: two, hasWorked: true, at: 9))
+    #expect(!bounds.takePicture(of: two, hasWorked: true, at: 9))
+    // Tries and pictures are counted apart.
+    #expect(bounds.takeTry(of: two, at: 9))
+    let defaults = PersonBounds().settings
+    #expect(defaults.triesOfSession == 3 && defaults.triesOfClient == 10)
+    #expect(defaults.picturesOfClient == 30)
+  }
+
   @Test("A flood without work uses up its own budget, and leaves the one of those who worked")
   func budgets() {
     let bounds = PersonBounds()

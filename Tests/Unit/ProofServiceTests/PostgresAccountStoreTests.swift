@@ -210,4 +210,115 @@ import Testing
       "ALTER DATABASE \(database.name) ALLOW_CONNECTIONS true")
     #expect(try store.revision() == 0)
   }
+
+  // MARK: Answers that are none
+
+  /// Expects that a reading tells an answer that the schema never gives.
+  private func told<R>(_ words: String, _ body: () throws -> R) throws {
+    let place = try database.options().description
+    let detail = "the database is not as this program needs it: \(words)"
+    #expect(throws: StoreError.database(place, detail: detail)) { _ = try body() }
+  }
+
+  @Test func `a generation, a mark or a device that is none is told by each reading of it`() throws
+  {
+    let store = try store("account")
+    let gate = try GateID([UInt8](repeating: 4, count: 16))
+    let sighting = DeviceSighting(over: 0, generation: 7, gate: gate, note: [1])
+    let use = try Spender(store: store).use(by: device, sighting)
+    #expect(try store.use(use) == .used)
+    let owner = try database.superuser()
+    let words = "a device has a generation that is none"
+    for generation in ["-1", "4294967296"] {
+      try owner.execute("UPDATE pf.device SET generation = \(generation)")
+      try told(words) { try store.device(device) }
+      try told(words) { try store.devices(latest: 1) }
+      try owner.execute("UPDATE pf.gate_line SET generation = \(generation)")
+      try told(words) { try store.generation(of: device, at: gate) }
+      for name in ["generation floor", "gate generation floor"] {
+        try owner.execute(
+          """
+          INSERT INTO pf.counter VALUES (1, '\(name)', \(generation))
+          ON CONFLICT (account, name) DO UPDATE SET value = excluded.value
+          """)
+      }
+      try told(words) { try store.generationFloor() }
+      try told(words) { try store.gateGenerationFloor() }
+      try told(words) { try store.glance(at: Spender.device(9), and: nil) }
+    }
+    try owner.execute(
+      """
+      UPDATE pf.device SET generation = 4294967295; UPDATE pf.gate_line SET generation = 4294967295;
+      UPDATE pf.counter SET value = 4294967295 WHERE name LIKE '%generation floor'
+      """)
+    #expect(try store.device(device)?.generation == .max)
+    #expect(try store.generation(of: device, at: gate) == .max)
+    #expect(try store.generationFloor() == .max && store.gateGenerationFloor() == .max)
+    let place = SaltPlace(use.salt, expiring: use.expiry)
+    let slot = place.slot < 10 ? "0\(place.slot)" : "\(place.slot)"
+    try owner.execute("UPDATE pf.spent_\(slot) SET report = '\\x01'")
+    try told("a mark has a digest that is none") { try store.glance(at: device, and: place) }
+    #expect(try store.glance(at: device, and: nil).device?.note == [1])
+    try owner.execute("INSERT INTO pf.device VALUES (1, '\\x010203', 1, 0, 1, 1, 0, '')")
+    try told("a row has a device that is none") { try store.devices(latest: 9) }
+    #expect(try store.counts().devices == 2)
+  }
+
+  @Test func `an outcome that this program does not know is told, and taken for no other one`()
+    throws
+  {
+    let store = try store("account")
+    let place = try database.options().description
+    func use() throws -> SaltOutcome {
+      try store.use(Spender(store: store).use(by: device, DeviceSighting(over: 0, note: [1])))
+    }
+    for (text, other, words) in [
+      ("'used';", "'spent';", "pf2.use_many has no outcome spent"),
+      ("generate_series(1, n)", "generate_series(2, n)", "0 outcomes for 1 challenges"),
+    ] {
+      let takeBack = try database.change("pf2.use_many", text, to: other)
+      try told(words) { try use() }
+      try takeBack()
+    }
+    for (text, other, outcome) in [
+      ("'applied', -1", "'done', -1", "done"), ("'applied', -1", "'taken', 1", "taken"),
+      ("'applied', -1", "'changed', -1", "changed"),
+    ] {
+      let takeBack = try database.change("pf2.apply", text, to: other)
+      #expect(
+        throws: StoreError.database(place, detail: "a change of rows ended as “\(outcome)”")
+      ) { try store.apply([.put(.api, "a", [1])]) }
+      try takeBack()
+    }
+    try store.apply([.put(.api, "b", [1])])
+    #expect(try store.rows(of: .api).map(\.key) == ["a", "b"])
+  }
+
+  @Test
+  func `a reading at a replica without rows of a node tells no age, and never a negative one`()
+    throws
+  {
+    var settings = PostgresAccountStore.Settings()
+    settings.readers = try database.options().reading(at: "localhost:\(Server.main.port)")
+    let store = try PostgresAccountStore(database.options(), creating: "account", settings)
+    #expect(try Spender(store: store).see(device) == .used)
+    for (text, age) in [
+      ("NULL::timestamptz", SurveyAge.unknown),
+      ("(max(seen) - interval '90 s')", .atMost(seconds: 91)),
+      ("(max(seen) + interval '90 s')", .atMost(seconds: 0)),
+    ] {
+      let takeBack = try database.change("pf2.age", "max(seen)", to: text)
+      let (listed, counted) = try (store.surveyedDevices(latest: 2), store.surveyedCounts())
+      #expect(listed.content.map(\.device) == [device] && counted.content.devices == 1)
+      for found in [listed.age, counted.age] {
+        // A row of the node is at most some seconds old.
+        if case .atMost(91) = age, case .atMost(let seconds) = found {
+          #expect((90...120).contains(seconds))
+        } else {
+          #expect(found == age, "\(text)")
+        }
+      }
+      try takeBack()
+    }
+  }
 }

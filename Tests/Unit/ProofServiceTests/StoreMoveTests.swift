@@ -204,4 +204,113 @@ import Testing
       .redemptions(for: audience)
     #expect(try again.begin(at: now + 10) == ReplayMemory(highest: 0, gap: now + 10))
   }
+
+  // MARK: Accounts of a database
+
+  private func owner(_ database: Database) throws -> PostgresOptions {
+    try PostgresOptions(settings: Server.main.settings(database.name, user: "proof_migrator"))
+  }
+
+  private func refused(_ place: String, _ detail: String, _ body: () throws -> Void) {
+    #expect(throws: StoreError.database(place, detail: detail)) { try body() }
+  }
+
+  @Test(.enabled(if: Server.isThere))
+  func `one of several accounts leaves a database by its name, and the others stay`() throws {
+    let database = try Server.main.database()
+    let options = try owner(database)
+    let there = options.description
+    func move(_ name: String?) throws -> StoreMove {
+      try StoreMove(from: .database(options, account: name), to: file("last"))
+    }
+    for name in [nil, "one"] {
+      refused(there, "it has no such account") { _ = try move(name) }
+    }
+    #expect(
+      throws: StoreError.database(
+        try database.options().description,
+        detail: "it has no account; make one with “proofctl init”")
+    ) { try PostgresAccountStore(database.options(), opening: nil) }
+    let stores = try ["one", "two"].map {
+      try PostgresAccountStore(database.options(), creating: $0)
+    }
+    for (number, store) in stores.enumerated() {
+      try store.apply([.put(.api, "a", [UInt8(number)])])
+      #expect(try Spender(store: store).see(Spender.device(UInt8(number + 1))) == .used)
+    }
+    refused(there, "it has several accounts; name one: account=NAME") { _ = try move(nil) }
+    refused(there, "it has no such account") { _ = try move("three") }
+    refused(there, "it has no mark of a move; nothing was changed") { try move("two").undo() }
+    #expect(try move("two").move(("two", [])).name == "two")
+    let last = try SQLiteStore(at: place.path(of: "last"))
+    #expect(try last.row("a", of: .api) == [1] && last.devices(latest: 9).count == 1)
+    #expect(try last.device(Spender.device(2)) != nil && last.revision() == 1)
+    #expect(try stores[0].row("a", of: .api) == [0] && stores[0].counts().devices == 1)
+    #expect(throws: StoreError.self) { try stores[1].revision() }
+    refused(
+      there,
+      "its account is at \(place.path(of: "last")); move it from there to a place that is empty"
+    ) { try move("two").undo() }
+    #expect(
+      throws: StoreError.moved(
+        path: try database.options().description,
+        to: "another store, as its owner told “proofctl”")
+    ) { try PostgresAccountStore(database.options(), opening: "two") }
+    #expect(try PostgresAccountStore(database.options(), opening: "one").revision() == 1)
+  }
+
+  @Test(.enabled(if: Server.isThere))
+  func `an account with rows that no program moves is not marked`() throws {
+    let database = try Server.main.database()
+    let store = try PostgresAccountStore(database.options(), creating: "one")
+    let options = try owner(database)
+    for (table, columns) in [
+      ("issue", "'\\x01', '\\x02', 1, 0"), ("event_count", "'\\x01', 1, 1"),
+    ] {
+      try database.superuser().execute("INSERT INTO pf.\(table) VALUES (1, \(columns))")
+      let move = try StoreMove(from: .database(options, account: nil), to: file("last"))
+      refused(options.description, "the account has a ledger that this program cannot move") {
+        _ = try move.move(("one", []))
+      }
+      // Nothing is held: the account serves, and changes.
+      try store.apply([.put(.api, table, [1])])
+      #expect(try !move.isBegun() && store.row(table, of: .api) == [1])
+      try database.superuser().execute("DELETE FROM pf.\(table)")
+    }
+    let owner = try database.superuser()
+    try owner.execute("UPDATE pf.schema SET version = 9")
+    refused(
+      options.description,
+      "the database is not as this program needs it: the schema has version 9, this program needs 10;"
+        + " migrate it"
+    ) { _ = try StoreMove(from: .database(options, account: "one"), to: file("last")) }
+    try owner.execute("UPDATE pf.schema SET version = 11")
+    let move = try StoreMove(from: .database(options, account: "one"), to: file("last"))
+    #expect(try move.move(("one", [])).sum != nil)
+  }
+
+  @Test(.enabled(if: Server.isThere))
+  func `an account enters a database beside others, and never over one of its name`() throws {
+    let database = try Server.main.database()
+    let other = try PostgresAccountStore(database.options(), creating: "other")
+    try other.apply([.put(.api, "o", [9])])
+    let options = try owner(database)
+    try fill(SQLiteStore(creatingAt: place.path(of: "first")), records: 5)
+    let named = try StoreMove(from: file("first"), to: .database(options, account: nil))
+    refused(
+      options.description,
+      "it has an account “other”; an account moves to a place without it"
+    ) { _ = try named.move(("other", [])) }
+    #expect(try !named.isBegun())
+    #expect(try named.move(("mine", [])).sum?.counts[2] == 2)
+    let mine = try PostgresAccountStore(database.options(), opening: "mine")
+    let first = try PostgresAccountStore(database.options(), opening: "other")
+    #expect(try mine.counts().devices == 2 && first.counts().devices == 0)
+    #expect(try first.row("o", of: .api) == [9] && mine.row("o", of: .api) == nil)
+    let owner = try database.superuser()
+    #expect(
+      try owner.number("SELECT count(*) FROM pf.device WHERE seen_day = last_seen / 86400") == 2)
+    #expect(try owner.number("SELECT count(*) FROM pf.account") == 2)
+    #expect(try named.move(nil).sum == nil, "it is known")
+  }
 }

@@ -99,11 +99,11 @@ DEMO = "!Tests/Process/Demo/run.py"
 BRIDGES = {
     "CSources/ProofKey": ["ProofKitHTTPTests", FETCH, DEMO],
     "CSources/CCurl": ["ProofKitHTTPTests", FETCH],
-    "CSources/CCrypto": ["ProofJOSETests", "ProofBackendTests|ProofServiceTests", "interoperation"],
+    "CSources/CCrypto": ["ProofJOSETests", "ProofBackendTests|ProofServiceTests", "interoperation", INSTALLATION],
     "CSources/CMicroHTTPD": ["door", "HTTPServingTests", "ProofKitHTTPTests", SERVER],
     "CSources/CSQLite": ["ProofServiceTests"],
     "CSources/CPostgres": [IN_POSTGRES, NODES, GATES],
-    "CSources/CTPM": [INSTALLATION],
+    "CSources/CTPM": ["ProofKitKeysTests", INSTALLATION],
 }
 SWIFT_MODULES = {
     "Sources/Console": ["ConsoleTests", OPERATOR, SERVER, DEMO],

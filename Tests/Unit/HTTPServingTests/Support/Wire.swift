@@ -11,15 +11,30 @@ final class Wire {
   private var received: [UInt8] = []
 
   /// `nil` if the connection is refused.
-  init?(to port: UInt16) {
-    socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  convenience init?(to port: UInt16) {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    let result = unsafe withUnsafePointer(to: &address) { address in
+    self.init(AF_INET, address)
+  }
+
+  /// A connection to a Unix socket; `nil` if it is refused.
+  convenience init?(at path: String) {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let bytes = Array(path.utf8)
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { place in
+      for (index, byte) in bytes.enumerated() { unsafe place[index] = byte }
+    }
+    self.init(AF_UNIX, address)
+  }
+
+  private init?<Address>(_ family: Int32, _ address: Address) {
+    socket = Glibc.socket(family, Int32(SOCK_STREAM.rawValue), 0)
+    let result = unsafe withUnsafePointer(to: address) { address in
       unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        unsafe connect(socket, address, socklen_t(MemoryLayout<sockaddr_in>.size))
+        unsafe connect(socket, address, socklen_t(MemoryLayout<Address>.size))
       }
     }
     if result != 0 { return nil }

@@ -6,8 +6,9 @@ import Testing
 @testable import ProofKit
 
 /// APIs: `api` and `pay` behind one gate, `open` without any.
-private final class ProtectedAPIs: Transport {
+final class ProtectedAPIs: Transport {
   let service: InProcessService
+  let failure = CoreLock<TransportError?>(nil)
   let sent = CoreLock<[TransportRequest]>([])
   let answers = CoreLock<[TransportResponse]>([])
 
@@ -16,6 +17,7 @@ private final class ProtectedAPIs: Transport {
   func send(_ request: TransportRequest) throws(TransportError) -> TransportResponse {
     guard !request.url.contains("attest.example.com") else { return try service.send(request) }
     sent.withLock { $0.append(request) }
+    if let failure = failure.withLock({ $0 }) { throw failure }
     return answers.withLock { answers in
       answers.isEmpty ? TransportResponse(status: 200, body: []) : answers.removeFirst()
     }

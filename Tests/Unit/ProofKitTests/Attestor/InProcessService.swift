@@ -52,6 +52,8 @@ final class InProcessService: Transport {
     /// Failures and statuses of single hosts.
     var hostFailures: [String: TransportError] = [:]
     var hostStatuses: [String: Int] = [:]
+    /// The reason with which claims are refused.
+    var payloadReason = ""
   }
 
   let account: String
@@ -180,7 +182,9 @@ final class InProcessService: Transport {
       }
       var answer = say(state.outcome)
       answer.responseCode = "ABCDEFGHIJ"
-      answer.rejectionReasons = state.outcome == .rejected ? "debug,root" : ""
+      answer.rejectionReasons =
+        state.outcome == .rejected
+        ? "debug,root" : state.outcome == .badPayload ? state.payloadReason : ""
       if state.outcome == .done {
         if report.subject.purpose == .secureString {
           answer.secureString = state.secureString

@@ -17,6 +17,7 @@ final class TestGate: Sendable {
     var life: UInt32 = 3_600
     var hosts = ["api.example.com", "pay.example.com"]
     var hasAccountKey = true
+    var events: ClosedRange<UInt16> = 3300...3400
     var issued = 0
   }
 
@@ -55,7 +56,7 @@ final class TestGate: Sendable {
       token: grant.sealed(to: key().publicKey, signedBy: issuer),
       accountKey: settings.hasAccountKey ? accountKey() : nil, form: settings.form,
       headers: settings.headers, freshness: settings.freshness, hosts: settings.hosts,
-      events: [.init(3300...3400, for: Self.audience, life: 60)])
+      events: [.init(settings.events, for: Self.audience, life: 60)])
   }
 
   /// Opens the token of a request.

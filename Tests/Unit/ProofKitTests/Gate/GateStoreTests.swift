@@ -286,4 +286,16 @@ final class GateStoreTests {
     #expect(lines.count == 1 && lines.first?.0 == .warning)
     #expect(lines.first?.1.contains(folder) == true)
   }
+
+  @Test("a session that starts anew reads its admission again, and asks no service")
+  func anew() throws {
+    let stage = try GateStage(store: GateStore(folder: folder))
+    #expect(stage.asked == 1)
+    for _ in 1...2 {
+      stage.session.stop()
+      #expect(stage.session.begin(nil))
+      _ = stage.session.work()
+      #expect(stage.session.isReady && stage.asked == 1)
+    }
+  }
 }
