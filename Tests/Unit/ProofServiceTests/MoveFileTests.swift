@@ -62,6 +62,40 @@ import Testing
     }
   }
 
+  /// Makes the store as long as this, with pages that belong to nothing.
+  private func pad(to pages: Int) throws {
+    var bytes = try place.bytes(of: "store")
+    bytes += [UInt8](repeating: 0, count: pages * 4_096 - bytes.count)
+    // The header counts the pages, from its byte 28 on.
+    for index in 0..<4 { bytes[28 + index] = UInt8(truncatingIfNeeded: pages >> (24 - 8 * index)) }
+    try place.write(bytes, to: "store")
+  }
+
+  @Test func `damage is found at the start in up to 2,048 pages, and by a move in any number`()
+    throws
+  {
+    do { _ = try SQLiteStore(creatingAt: path) }
+    try pad(to: 2_048)
+    #expect {
+      try SQLiteStore(at: path)
+    } throws: {
+      guard case .damaged(path, let detail) = $0 as? StoreError else { return false }
+      return detail.contains("never used")
+    }
+    try pad(to: 2_049)
+    do { _ = try SQLiteStore(at: path) }
+    let move = try SQLiteMove(path)
+    try move.leave(mark)
+    #expect {
+      try move.begin()
+    } throws: {
+      guard case .damaged(path, let detail) = $0 as? StoreError else { return false }
+      return detail.contains("never used")
+    }
+    move.end()
+    #expect(try move.mark() == mark)
+  }
+
   @Test func `a new store gets its name when it is whole, and is one of this version`() throws {
     let path = place.path(of: "new")
     let arrival = SQLiteArrival(path)

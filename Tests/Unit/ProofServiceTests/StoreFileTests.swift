@@ -100,6 +100,25 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: place.path).isEmpty)
   }
 
+  @Test func `a connection that is let go leaves its file alone, whatever it ran`() throws {
+    try SQLiteFile.make(path)
+    let files = { try FileManager.default.contentsOfDirectory(atPath: place.path).sorted() }
+    do {
+      let connection = try SQLiteConnection(path: path, patience: 0)
+      #expect(try connection.text("PRAGMA journal_mode = WAL") == "wal")
+      try connection.execute("CREATE TABLE t (a INTEGER)")
+      for number in 1...2 {
+        try connection.run(.begin)
+        try connection.query("INSERT INTO t VALUES (?)", [.integer(Int64(number))])
+        try connection.execute("COMMIT")
+      }
+      #expect(try files() == ["store", "store-shm", "store-wal"])
+      #expect(try connection.number("SELECT sum(a) FROM t") == 3)
+    }
+    // SQLite closes no connection whose statements are left, and tidies up when the last one closes.
+    #expect(try files() == ["store"])
+  }
+
   @Test func `readers are as many as processors, from two to eight, and outlive an error`() throws {
     let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
     #expect(SQLiteReaders.count == min(max(processors, 2), 8))
