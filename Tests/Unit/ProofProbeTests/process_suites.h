@@ -29,5 +29,6 @@ extern const struct suite process_release_suite;
 extern const struct suite process_bundle_suite;
 extern const struct suite process_kept_suite;
 extern const struct suite process_memory_suite;
+extern const struct suite process_variables_suite;
 
 #endif
