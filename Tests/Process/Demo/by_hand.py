@@ -392,6 +392,7 @@ class AtALock(unittest.TestCase):
     def test_a_lock_that_hangs_up_is_told(self):
         path = str(self.place / "gone")
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as lock:
+            lock.settimeout(MOMENT)
             lock.bind(path)
             lock.listen()
             attack = self.stage.start("attack", "replay", "--command", "00" * 98, "--socket", path)
