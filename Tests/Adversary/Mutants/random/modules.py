@@ -139,7 +139,7 @@ SWIFT_MODULES = {
     "Sources/proof-unlock": [FETCH, ORDERS, OPERATOR],
     "Sources/proof-shop": [STORY, DEMO],
     "Sources/proof-gate": [NGINX, GATE, PULL, RUNBOOKS],
-    "Sources/proof-service": [SERVER, CHANGES, OPERATOR, RUNBOOKS],
+    "Sources/proof-service": [SERVER, EVENTS, CHANGES, OPERATOR, RUNBOOKS],
 }
 # The demonstration starts its programs in a clean environment: their mutants are built alone.
 ALONE = ("Sources/proof-demo/", "Sources/proof-relay/", "Sources/proof-shop/")
