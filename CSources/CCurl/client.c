@@ -286,13 +286,20 @@ static struct curl_slist *own_fields(const struct phc_request *request) {
   return fields;
 }
 
+/// The size of a value. libcurl gives an empty one as a carriage return.
+static size_t value_size(const struct curl_header *header) {
+  size_t size = strlen(header->value);
+  while (size > 0 && strchr("\r\n\t ", header->value[size - 1]) != NULL) size--;
+  return size;
+}
+
 /// Copies the header of the answer. Without memory there is none: -1.
 static int keep_head(struct phc_client *client) {
   struct curl_header *header = NULL;
   size_t size = 0;
   char *end;
   while ((header = curl_easy_nextheader(client->easy, CURLH_HEADER, -1, header)) != NULL) {
-    size += strlen(header->name) + strlen(header->value) + 2;
+    size += strlen(header->name) + value_size(header) + 2;
   }
   free(client->head);
   client->head_size = 0;
@@ -301,7 +308,10 @@ static int keep_head(struct phc_client *client) {
   end = client->head;
   while ((header = curl_easy_nextheader(client->easy, CURLH_HEADER, -1, header)) != NULL) {
     end = stpcpy(end, header->name) + 1;
-    end = stpcpy(end, header->value) + 1;
+    size = value_size(header);
+    memcpy(end, header->value, size);
+    end[size] = 0;
+    end += size + 1;
   }
   client->head_size = (size_t)(end - client->head);
   return 0;

@@ -134,6 +134,16 @@ struct RawRequestTests {
     #expect(try send(method: "GET", fields: []).fields.isEmpty)
   }
 
+  @Test("a field of no value is there, with nothing in it")
+  func emptyField() throws {
+    server.say("HTTP/1.1 200 OK\r\nA:\r\nB: \r\nC: \t \r\nD: 1 \r\nContent-Length: 0\r\n\r\n")
+    let fields = try send(method: "GET", fields: []).fields
+    #expect(
+      fields.dropLast() == [
+        HeaderField("A", ""), HeaderField("B", ""), HeaderField("C", ""), HeaderField("D", "1"),
+      ])
+  }
+
   @Test("the date of an answer is its time, from the first second of 1970 on")
   func date() throws {
     for (date, seconds) in [
