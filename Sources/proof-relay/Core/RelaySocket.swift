@@ -75,7 +75,11 @@ struct RelaySocket {
   }
 
   private static func isDead(_ path: String) -> Bool {
-    guard let probe = try? make(path) else { return false }
+    var status = stat()
+    // A file of another kind refuses a connection, too.
+    guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK,
+      let probe = try? make(path)
+    else { return false }
     defer { probe.close() }
     let result = try? unsafe reach(path) { unsafe Glibc.connect(probe.descriptor, $0, $1) }
     return result == -1 && errno == ECONNREFUSED
@@ -87,7 +91,7 @@ struct RelaySocket {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     let name = Array(path.utf8)
-    guard name.count < MemoryLayout.size(ofValue: address.sun_path), !name.contains(0) else {
+    guard name.count < MemoryLayout.size(ofValue: address.sun_path) else {
       errno = ENAMETOOLONG
       throw RelayFailure(path)
     }

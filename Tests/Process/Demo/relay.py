@@ -234,6 +234,12 @@ class Relay(unittest.TestCase):
         # The first one still listens.
         self.assertEqual(self.connect().recv(9), b"")
 
+    def test_a_file_in_the_place_of_the_socket_stays(self):
+        pathlib.Path(self.door).write_text("kept")
+        status, output, errors = self.run_once("--listen", self.door, "--connect", self.lock)
+        self.assertEqual((status, output, errors), (1, "", f"proof-relay: {self.door}: Address already in use\n"))
+        self.assertEqual(pathlib.Path(self.door).read_text(), "kept")
+
     def test_a_path_has_room_for_107_bytes(self):
         start = str(self.folder) + "/"
         self.door = start + "d" * (107 - len(start))
