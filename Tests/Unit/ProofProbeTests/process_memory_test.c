@@ -123,7 +123,7 @@ int __wrap_openat(int folder, const char *path, int flags, ...) {
   return refuses(__builtin_return_address(0), EMFILE) ? -1 : __real_openat(folder, path, flags, mode);
 }
 
-// What is played ----------------------------------------------------------------------------------------------------
+// Plays ------------------------------------------------------------------------------------------------------------
 
 /// A play makes a probe, asks it, and frees it. Its result is told by bytes that are equal where the answers are.
 struct told {
@@ -132,7 +132,7 @@ struct told {
   size_t size;
 };
 
-/// Of the bundle before it changed, and after.
+/// The bundle as it was, and after it changed.
 static struct baseline baseline, unchanged;
 
 static struct pfp_probe *made(struct told *told) {
@@ -199,7 +199,8 @@ static void play_index(struct told *told) {
 static struct {
   const char *name;
   void (*play)(struct told *told);
-} const PLAYS[] = {{"collect", play_collect}, {"measure", play_measure}, {"index", play_index}, {"diagnose", play_diagnosis}};
+} const PLAYS[] = {{"collect", play_collect}, {"measure", play_measure}, {"index", play_index},
+             {"diagnose", play_diagnosis}};
 
 /// The site that is refused next.
 static const void *chosen_site;

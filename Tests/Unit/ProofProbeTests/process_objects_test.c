@@ -52,7 +52,7 @@ static void dynamic_addresses_are_in_memory(void) {
   CHECK_COUNT(pfp_dynamic_address(own, DT_JMPREL), 0);
   CHECK_COUNT(pfp_dynamic_value(own, DT_PLTGOT, 7), 24);
   CHECK_COUNT(pfp_dynamic_value(own, DT_JMPREL, 7), 7);
-  // What stands behind the end does not count.
+  // An entry behind the end does not count.
   made_dynamic(MADE_OWN, DT_NULL, 0);
   made_dynamic(MADE_OWN, DT_JMPREL, 48);
   CHECK_COUNT(pfp_dynamic_address(own, DT_JMPREL), 0);
@@ -180,7 +180,7 @@ static void a_changed_list_is_not_current(void) {
   CHECK(objects.items == NULL && objects.names == NULL && objects.by_address == NULL && objects.count == 0);
 }
 
-/// What the linker's own tables of this program say.
+/// Constants from the linker's own tables of this program.
 static void objects_are_what_their_headers_say(void) {
   struct pfp_objects objects;
   const struct pfp_object *own;
