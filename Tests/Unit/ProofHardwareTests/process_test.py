@@ -202,8 +202,17 @@ class Provision(unittest.TestCase):
     def test_a_wrong_command_line_is_told_what_is_wrong(self):
         for words in (("--socket",), ("--colour", "red"), ("nothing",), ("--socket", "a", "--fifo", "b", "c"), (),
                       ("--socket", "a", "--clock", "wall"), ("--socket", "a", "--log-level", "all"),
-                      ("--socket", "a", "--mode", "production"), ("--socket", "a", "--cut", "x"),
-                      ("--fifo", "a"), ("--socket", "a", "--worn", "1x")):
+                      ("--socket", "a", "--mode", "production"),
+                      # A cut is NUMBER or NUMBER:SEED.
+                      *(("--socket", "a", "--cut", cut) for cut in (
+                          "", "x", ":", ":1", "1:", "1:x", "1:2x", "1x", "-1", "1:-1", "1:2:3", "9" * 30,
+                          "1:" + "9" * 30)),
+                      *(("--socket", "a", "--worn", worn) for worn in ("", "x", "1x", "-1", "9" * 30)),
+                      ("--socket", "a", "--seal", "maybe"), ("--socket", "a", "--channel", "maybe"),
+                      # A command line can be read by all users of the machine.
+                      ("--provision", "--secret-key", "00" * 32), ("--provision", "--factory-secret", "00" * 32),
+                      ("--provision", "--socket", "a"), ("--provision", "--fifo", "a", "b"),
+                      ("--socket", "a", "--name", "lock"), ("--fifo", "a")):
             self.assert_refused(2, "usage:", *words)
 
 
