@@ -299,6 +299,33 @@ static void a_flood_of_connections_is_twelve_lines_an_hour(void) {
   }
 }
 
+static void counts_that_are_full_stay_and_tell_nothing(void) {
+  static const uint8_t junk[90] = {1, 1, 9};
+  make(true);
+  unsigned link = rig_connect(&rig, 185);
+  (void)rig_verdict(&rig, link, PFD_HANDLE_COMMAND, junk, sizeof junk);
+  for (uint16_t left = 2; left-- > 0;) {
+    rig.unit.judged[PFC_VERDICT_STALE] = (uint16_t)(UINT16_MAX - left);
+    unsigned before = rig.events[PFD_EVENT_JUDGED];
+    CHECK_NUMBER(rig_verdict(&rig, link, PFD_HANDLE_COMMAND, junk, sizeof junk), PFC_VERDICT_STALE);
+    CHECK_NUMBER(rig.unit.judged[PFC_VERDICT_STALE], UINT16_MAX);
+    CHECK_NUMBER(rig.events[PFD_EVENT_JUDGED], before);
+  }
+  make(true);
+  fill();
+  for (uint32_t left = 2; left-- > 0;) {
+    rig.seconds += PFD_PROVE_SECONDS;
+    rig.unit.evicted = UINT32_MAX - left;
+    unsigned before = rig.events[PFD_EVENT_EVICTED];
+    int yielding = pfd_unit_yield(&rig.unit);
+    REQUIRE(CHECK(yielding >= 0));
+    CHECK_COUNT(rig.unit.evicted, UINT32_MAX);
+    CHECK_NUMBER(rig.events[PFD_EVENT_EVICTED], before);
+    pfd_unit_disconnect(&rig.unit, (unsigned)yielding);
+    (void)rig_connect(&rig, 23);
+  }
+}
+
 static const struct test tests[] = {
     TEST("a free link is room, and no link yields", a_free_link_is_room_and_nobody_yields),
     TEST("strangers yield at random after their time to prove", strangers_yield_at_random_after_their_time_to_prove),
@@ -314,6 +341,7 @@ static const struct test tests[] = {
          the_owner_gets_in_within_ten_seconds_under_each_flood),
     TEST("a flood of messages is thirteen log lines an hour", a_flood_of_messages_is_thirteen_lines_an_hour),
     TEST("a flood of connections is twelve log lines an hour", a_flood_of_connections_is_twelve_lines_an_hour),
+    TEST("counts that are full stay full, and tell nothing", counts_that_are_full_stay_and_tell_nothing),
 };
 
 const struct suite admission_suite = SUITE("admission", tests);
