@@ -12,7 +12,8 @@ static const struct suite *const suites[] = {&process_suite, &process_storage_su
                                              &process_sealed_suite, &process_tables_suite,
                                              &process_scopes_suite, &process_symbols_suite,
                                              &process_report_suite, &process_objects_suite,
-                                             &process_view_suite, &process_facts_suite};
+                                             &process_view_suite, &process_facts_suite,
+                                             &process_folders_suite};
 
 int main(int argc, char **argv) {
   return harness_main(argc, argv, "probe-process-tests", suites, sizeof suites / sizeof suites[0]);
