@@ -4,6 +4,7 @@
 /// is a file that the test writes.
 
 #define _GNU_SOURCE
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -195,6 +196,69 @@ static void variables_are_told_in_the_order_of_the_page(void) {
   (void)unsetenv("CLASSPATH");
 }
 
+// Device ---------------------------------------------------------------------------------------------------------
+
+/// F(`pfp1.fact.......`, text), or absent and with these words.
+static void check_device(uint8_t number, const char *name, const char *fact, unsigned alarm, const char *told) {
+  uint8_t digest[PFC_DIGEST_BYTES];
+  page_begin();
+  if (fact != NULL) page_text(fact);
+  page_digest(digest, "pfp1.fact.......");
+  evidence_check(PFC_CLASS_DEVICE, number, name, fact != NULL ? digest : NULL, alarm, told);
+}
+
+/// The lines of the first processor that tell maker, family, model and stepping.
+static bool read_processor(char text[2000]) {
+  static const char NAMES[] = "|vendor_id|cpu family|model|model name|stepping|CPU implementer|CPU variant|CPU part|"
+                              "CPU revision|Hardware|Serial|cpu|machine|";
+  char line[4096], name[128];
+  FILE *file = fopen("/proc/cpuinfo", "re");
+  if (!CHECK(file != NULL)) return false;
+  text[0] = 0;
+  while (fgets(line, sizeof line, file) != NULL && line[0] != '\n') {
+    (void)snprintf(name, sizeof name, "|%.*s", (int)strcspn(line, "\t:"), line);
+    (void)strcat(name, "|");
+    line[strcspn(line, "\n")] = 0;
+    if (strstr(NAMES, name) != NULL) (void)strcat(strcat(text, line), "\n");
+  }
+  return fclose(file) == 0 && text[0] != 0;
+}
+
+static void the_processor_is_told_by_its_lines(void) {
+  char text[2000];
+  const uint8_t kept[PFC_DIGEST_BYTES] = {7};
+  begin(NULL, 0);
+  if (!read_processor(text)) return;
+  pfp_device_report(&evidence, NULL, &process, 1);
+  check_device(PFP_DEVICE_PROCESSOR, "processor", text, 0, NULL);
+  CHECK_NUMBER(process.knows_processor, 1);
+  pfp_evidence_free(&evidence);
+  // The incremental policy asks once, any other each time.
+  memcpy(process.processor, kept, sizeof kept);
+  evidence_begin();
+  pfp_device_report(&evidence, NULL, &process, 1);
+  evidence_check(PFC_CLASS_DEVICE, PFP_DEVICE_PROCESSOR, "processor", kept, 0, NULL);
+  pfp_evidence_free(&evidence);
+  evidence_begin();
+  pfp_device_report(&evidence, NULL, &process, 0);
+  check_device(PFP_DEVICE_PROCESSOR, "processor", text, 0, NULL);
+  finish();
+}
+
+static void the_device_is_told_by_its_files(void) {
+  char text[256] = {0};
+  FILE *file = fopen("/etc/machine-id", "re");
+  bool known = file != NULL && fgets(text, sizeof text, file) != NULL;
+  if (file != NULL) (void)fclose(file);
+  text[strcspn(text, "\n")] = 0;
+  known = known && text[0] != 0;
+  begin(NULL, 0);
+  pfp_device_report(&evidence, NULL, &process, 0);
+  check_device(PFP_DEVICE_MACHINE, "machine-id", known ? text : NULL, 0, known ? NULL : "cannot be read");
+  check_device(PFP_DEVICE_SECRET, "secret", NULL, 1, "is not there");
+  finish();
+}
+
 // Evidence -------------------------------------------------------------------------------------------------------
 
 static void add(uint8_t class_, uint8_t number, const char *name) {
@@ -263,6 +327,8 @@ static const struct test tests[] = {
     TEST("preloading is told as at the start and as it is now", preloading_is_told_as_at_the_start_and_now),
     TEST("an environment that cannot be read is absent", an_environment_that_cannot_be_read_is_absent),
     TEST("variables are told in the order of the page", variables_are_told_in_the_order_of_the_page),
+    TEST("the processor is told by its own lines", the_processor_is_told_by_its_lines),
+    TEST("the device is told by its files", the_device_is_told_by_its_files),
     TEST("records are in the order of a measurement", records_are_in_the_order_of_a_measurement),
     TEST("a record has what it was given", records_have_what_they_were_given),
     TEST("hundreds of records are kept", hundreds_of_records_are_kept),

@@ -214,6 +214,10 @@ static void check_openers(void) {
     begin_opener(OPENED[i], "/usr/lib/libepoxy.so.1");
     CHECK(!is_module(MADE_APART));
   }
+  test_case("a library that it does not open");
+  if (!make("/usr/lib/libGLU.so.1")) return;
+  begin_opener("/usr/lib/libGLU.so.1", "/usr/lib/libepoxy.so.0");
+  CHECK(!is_module(MADE_APART));
   CHECK_NUMBER(chmod("/usr/lib/libepoxy.so.0", 0666), 0);
   begin_opener(OPENED[0], "/usr/lib/libepoxy.so.0");
   CHECK(!is_module(MADE_APART));
