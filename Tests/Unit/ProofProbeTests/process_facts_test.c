@@ -183,7 +183,7 @@ static void variables_are_told_in_the_order_of_the_page(void) {
   BEGIN("PERL5LIB=a");
   page_variable("PERL5LIB", "a", NULL);
   check_variables(1, "PERL5LIB is set");
-  // Of a name that stands there twice the first counts. The last one of the list is the first set.
+  // The first of two values of one name counts. The last one of the list is the first set.
   page_begin();
   BEGIN("_JAVA_OPTIONS=\0PERL5LIB=a\0PERL5LIB=b\0");
   (void)setenv("PERL5LIB", "c", 1);

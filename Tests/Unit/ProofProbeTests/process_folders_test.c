@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which files are system modules: by library folder, pattern, owner and mode, in a root folder that the test fills.
+/// Files that are system modules: by library folder, pattern, owner and mode, in a root folder that the test fills.
 /// Objects are made by hand, so no library has to be there.
 
 #define _GNU_SOURCE

@@ -70,7 +70,7 @@ uintptr_t made_function(size_t object, size_t index);
 /// object's.
 bool made_file(size_t object);
 
-/// What a look at the process finds instead of the loader's objects and the kernel's mappings; NULL: those.
+/// A look at the process finds these instead of the loader's objects and the kernel's mappings; NULL: those.
 extern const struct pfp_objects *made_objects;
 extern const struct pfp_mappings *made_mappings;
 /// Copies that the look may free. 0, or -1 without memory, or if there are to be no mappings: `items` NULL.

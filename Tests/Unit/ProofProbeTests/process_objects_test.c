@@ -53,7 +53,7 @@ static void dynamic_addresses_are_in_memory(void) {
   CHECK_COUNT(pfp_dynamic_address(own, DT_JMPREL), 0);
   CHECK_COUNT(pfp_dynamic_value(own, DT_PLTGOT, 7), 24);
   CHECK_COUNT(pfp_dynamic_value(own, DT_JMPREL, 7), 7);
-  // What stands behind the end does not count.
+  // Entries behind the end do not count.
   made_dynamic(MADE_OWN, DT_NULL, 0);
   made_dynamic(MADE_OWN, DT_JMPREL, 48);
   CHECK_COUNT(pfp_dynamic_address(own, DT_JMPREL), 0);
