@@ -194,6 +194,30 @@ static void verity(void) {
   tree_drop(&tree);
 }
 
+/// Answers about four file systems are kept; a fifth takes the place of the first. Without a descriptor the kernel
+/// says nothing, and only what is kept counts.
+static void answers_are_kept(void) {
+  struct tree tree = tree_make();
+  struct pfp_keep_memory memory = {0};
+  struct pfp_identity identity;
+  tree_text(&tree, "file", "text");
+  int fd = open(tree_path(&tree, "file"), O_RDONLY | O_CLOEXEC);
+  REQUIRE(CHECK(fd >= 0 && pfp_identify(&identity, fd) == 0));
+  identity.guard = PFP_GUARD_VERITY;
+  for (identity.device = 1; identity.device <= 4; identity.device++) {
+    CHECK(!pfp_keep_guarded(&identity, &(struct pfp_keep_memory){0}, -1));
+    CHECK(pfp_keep_guarded(&identity, &memory, fd));
+  }
+  for (identity.device = 1; identity.device <= 4; identity.device++) CHECK(pfp_keep_guarded(&identity, &memory, -1));
+  identity.device = 5;
+  CHECK(!pfp_keep_guarded(&identity, &memory, -1));
+  for (identity.device = 2; identity.device <= 4; identity.device++) CHECK(pfp_keep_guarded(&identity, &memory, -1));
+  identity.device = 1;
+  CHECK(!pfp_keep_guarded(&identity, &memory, -1));
+  (void)close(fd);
+  tree_drop(&tree);
+}
+
 // File systems that cannot be written ------------------------------------------------------------------------------
 
 static bool run_tool(const char *command) {
@@ -357,6 +381,7 @@ static const struct test tests[] = {
     TEST("incremental: an ordinary process keeps root's files that nothing lets others write to", roots_files),
     TEST("any id of root's and any capability are privileges", privileges),
     TEST("fs-verity guards a file on a file system of the list", verity),
+    TEST("answers about four file systems are kept", answers_are_kept),
     TEST("squashfs and EROFS are kept, for root too", sealed_file_systems),
     TEST("incremental: bytes that arrive late in a pinned page are seen", pinned_page),
     TEST("incremental: a block exchanged by EXT4_IOC_MOVE_EXT is seen", moved_extent),

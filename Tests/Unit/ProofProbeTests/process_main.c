@@ -12,7 +12,8 @@ static const struct suite *const suites[] = {&process_suite, &process_storage_su
                                              &process_sealed_suite, &process_tables_suite,
                                              &process_scopes_suite, &process_symbols_suite,
                                              &process_report_suite, &process_objects_suite,
-                                             &process_view_suite, &process_memory_suite,
+                                             &process_view_suite, &process_facts_suite,
+                                             &process_folders_suite, &process_memory_suite,
                                              &process_variables_suite};
 
 int main(int argc, char **argv) {

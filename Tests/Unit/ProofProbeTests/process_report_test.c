@@ -2,10 +2,8 @@
 
 /// Records and words for each thing that a look at the process may find, from views that are made by hand.
 
-#include <stdio.h>
 #include <string.h>
 
-#include "evidence/evidence.h"
 #include "process_suites.h"
 #include "process_words.h"
 #include "sources.h"
@@ -13,8 +11,6 @@
 static struct pfp_view view;
 static struct pfp_mapping mappings[8];
 static char names[512];
-static struct pfc_config asked;
-static struct pfp_evidence evidence;
 
 enum { PAGE = 4096 };
 static const uintptr_t CODE = 0x10000000;  ///< Three pages of code of MADE_OWN
@@ -23,10 +19,7 @@ static const uintptr_t CODE = 0x10000000;  ///< Three pages of code of MADE_OWN
 static void begin(void) {
   made_begin();
   memset(&view, 0, sizeof view);
-  memset(&evidence, 0, sizeof evidence);
-  memset(&asked, 0, sizeof asked);
-  pfp_sources_propose(&asked);
-  evidence.asked = &asked;
+  evidence_begin();
   view.objects = made.objects;
   view.has_mappings = 1;
   view.mappings = (struct pfp_mappings){.items = mappings, .names = names, .names_size = 1};
@@ -46,33 +39,6 @@ static void map(uintptr_t start, uintptr_t end, unsigned flags, uint64_t inode, 
   all->names_size += strlen(name) + 1;
 }
 
-static const struct pfp_record *record_of(uint8_t class_, uint8_t number, const char *name) {
-  const struct pfp_record *found = NULL;
-  for (size_t i = 0; i < evidence.count; i++) {
-    const struct pfp_record *record = evidence.records[i];
-    if (record->class_ != class_ || record->number != number || strcmp(record->name, name) != 0) continue;
-    CHECK(found == NULL);
-    found = record;
-  }
-  return found;
-}
-
-/// A record with this digest, NULL if it is absent, and with these words, NULL if it has none.
-static void check_record(uint8_t class_, uint8_t number, const char *name, const uint8_t *digest, unsigned alarm,
-                         const char *told) {
-  const struct pfp_record *record = record_of(class_, number, name);
-  if (!CHECK(record != NULL)) {
-    test_note("    no record %s", name);
-    return;
-  }
-  CHECK_NUMBER(record->present, digest != NULL);
-  if (digest != NULL) CHECK_BYTES(record->digest, digest, PFC_DIGEST_BYTES);
-  CHECK_NUMBER(record->alarm, alarm);
-  if (!CHECK(told == NULL ? record->note == NULL : record->note != NULL && strcmp(record->note, told) == 0)) {
-    test_note("    %s", record->note != NULL ? record->note : "no words");
-  }
-}
-
 /// A finding of these names, in the order of bytes.
 static void check_finding(uint8_t number, const char *name, const char *first, const char *second, const char *told) {
   uint8_t digest[PFC_DIGEST_BYTES];
@@ -81,7 +47,7 @@ static void check_finding(uint8_t number, const char *name, const char *first, c
   if (second != NULL) page_text(second);
   page_number((first != NULL ? 1u : 0u) + (second != NULL ? 1u : 0u));
   page_digest(digest, "pfp1.finding....");
-  check_record(PFC_CLASS_ENVIRONMENT, number, name, digest, told != NULL, told);
+  evidence_check(PFC_CLASS_ENVIRONMENT, number, name, digest, told != NULL, told);
 }
 
 static const char *const KINDS[] = {"anonymous", "deleted", "foreign", "memfd", "misplaced", "replaced", "writable"};
@@ -221,7 +187,7 @@ static void mappings_that_cannot_be_read_are_absent(void) {
   map(CODE, CODE + PAGE, PFP_EXECUTE, 0, "");
   pfp_view_report(&evidence, &view);
   for (size_t i = 0; i < sizeof KINDS / sizeof KINDS[0]; i++) {
-    check_record(PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_MAPPINGS, KINDS[i], NULL, 0, NULL);
+    evidence_check(PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_MAPPINGS, KINDS[i], NULL, 0, NULL);
   }
   pfp_evidence_free(&evidence);
 }
@@ -230,15 +196,17 @@ static void mappings_that_cannot_be_read_are_absent(void) {
 
 static void check_code(const char *name, size_t object, unsigned alarm, const char *told) {
   const struct pfp_object *of = &made.items[object];
-  check_record(PFC_CLASS_APP, PFP_APP_CODE, name, of->has_code ? of->code : NULL, alarm, told);
+  evidence_check(PFC_CLASS_APP, PFP_APP_CODE, name, of->has_code ? of->code : NULL, alarm, told);
 }
 
 static void check_links(const char *name, size_t object, unsigned alarm, const char *told) {
   const struct pfp_object *of = &made.items[object];
-  check_record(PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_LINKS, name, of->has_links ? of->links : NULL, alarm, told);
+  evidence_check(PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_LINKS, name, of->has_links ? of->links : NULL, alarm, told);
 }
 
-static bool has(uint8_t class_, uint8_t number, const char *name) { return record_of(class_, number, name) != NULL; }
+static bool has(uint8_t class_, uint8_t number, const char *name) {
+  return evidence_record(class_, number, name) != NULL;
+}
 
 #define HAS_CODE(name) has(PFC_CLASS_APP, PFP_APP_CODE, name)
 #define HAS_LINKS(name) has(PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_LINKS, name)
@@ -301,7 +269,7 @@ static void pages_that_cannot_be_told_are_absent(void) {
   made.items[MADE_OWN].private_pages = 1;
   made.items[MADE_OTHER].private_pages = -1;
   pfp_view_report(&evidence, &view);
-  check_record(PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_PAGES, "private", NULL, 0, NULL);
+  evidence_check(PFC_CLASS_ENVIRONMENT, PFP_ENVIRONMENT_PAGES, "private", NULL, 0, NULL);
   check_code("libother.so", MADE_OTHER, 0, NULL);
   pfp_evidence_free(&evidence);
 }

@@ -199,7 +199,7 @@ static void the_global_scope_comes_first(void) {
     CHECK(finds(MADE_LOADER, &listed, MADE_LOADER));
     CHECK(finds(MADE_APART, &listed, MADE_LOADER));
     CHECK(finds(MADE_LOADER, &far, MADE_APART));
-    // No object of another list or of the global scope has that one.
+    // An object outside of the list does not find that one.
     CHECK(finds(MADE_OTHER, &far, MADE_OBJECTS));
     CHECK(finds(MADE_OWN, &listed, MADE_OBJECTS));
   }
@@ -255,7 +255,7 @@ static void namesakes_are_counted(void) {
   made_end();
 }
 
-/// A resolver is called one time, and its answer counts for this resolver.
+/// A resolver's answer is kept, and counts for this resolver.
 static void a_resolver_is_asked_once(void) {
   struct pfp_object *own = &made.items[MADE_OWN];
   made_begin();

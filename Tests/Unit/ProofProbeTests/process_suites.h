@@ -22,6 +22,8 @@ extern const struct suite process_symbols_suite;
 extern const struct suite process_report_suite;
 extern const struct suite process_objects_suite;
 extern const struct suite process_view_suite;
+extern const struct suite process_facts_suite;
+extern const struct suite process_folders_suite;
 extern const struct suite process_modules_suite;
 extern const struct suite process_watch_suite;
 extern const struct suite process_breakpoints_suite;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness.h"
+#include "sources.h"
 
 static struct {
   uint8_t bytes[2048];
@@ -109,4 +110,42 @@ const char *words_lead(const char *name, uintptr_t value) {
                    (unsigned long long)(value - owner->bias));
   }
   return told;
+}
+
+// Evidence -------------------------------------------------------------------------------------------------------
+
+struct pfp_evidence evidence;
+static struct pfc_config asked;
+
+void evidence_begin(void) {
+  memset(&evidence, 0, sizeof evidence);
+  memset(&asked, 0, sizeof asked);
+  pfp_sources_propose(&asked);
+  evidence.asked = &asked;
+}
+
+const struct pfp_record *evidence_record(uint8_t class_, uint8_t number, const char *name) {
+  const struct pfp_record *found = NULL;
+  for (size_t i = 0; i < evidence.count; i++) {
+    const struct pfp_record *record = evidence.records[i];
+    if (record->class_ != class_ || record->number != number || strcmp(record->name, name) != 0) continue;
+    CHECK(found == NULL);
+    found = record;
+  }
+  return found;
+}
+
+void evidence_check(uint8_t class_, uint8_t number, const char *name, const uint8_t *digest, unsigned alarm,
+                    const char *told) {
+  const struct pfp_record *record = evidence_record(class_, number, name);
+  if (!CHECK(record != NULL)) {
+    test_note("    no record %s", name);
+    return;
+  }
+  CHECK_NUMBER(record->present, digest != NULL);
+  if (digest != NULL) CHECK_BYTES(record->digest, digest, PFC_DIGEST_BYTES);
+  CHECK_NUMBER(record->alarm, alarm);
+  if (!CHECK(told == NULL ? record->note == NULL : record->note != NULL && strcmp(record->note, told) == 0)) {
+    test_note("    %s", record->note != NULL ? record->note : "no words");
+  }
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The record of an object's links, byte by byte as PROBE.md has it, and a check of one made object against it.
+/// Records byte by byte as PROBE.md has them, and checks against them: of a made object's links, and of a report.
 
 #ifndef PROCESS_WORDS_H
 #define PROCESS_WORDS_H
 
+#include "evidence/evidence.h"
 #include "process_made.h"
 
 enum { NOTHING = 0, OUTSIDE = 1, SYMBOL = 2, PLACE = 3, CHOSEN = 4 };
@@ -39,5 +40,14 @@ void page_object(size_t object);
 void page_number(uint64_t number);
 void page_place(size_t word, uintptr_t value);
 void page_symbol(size_t word, size_t object, const char *name, const char *version, uint64_t addend);
+
+/// Records that a report adds to. `evidence_begin` forgets, and asks for all sources.
+extern struct pfp_evidence evidence;
+void evidence_begin(void);
+/// The one record of this name, or NULL.
+const struct pfp_record *evidence_record(uint8_t class_, uint8_t number, const char *name);
+/// A record with this digest, NULL if it is absent, and with these words, NULL if it has none.
+void evidence_check(uint8_t class_, uint8_t number, const char *name, const uint8_t *digest, unsigned alarm,
+                    const char *told);
 
 #endif
