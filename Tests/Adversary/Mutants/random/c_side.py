@@ -3,6 +3,7 @@
 """Mutants of C: one after the other in a copy, each compiled alone first."""
 
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -28,9 +29,8 @@ def flags(tree, folder):
     return ["-std=c11", *C_FLAGS.split(), "-O0", *(f"-I{tree / name}" for name in names)]
 
 
-def compile_one(tree, folder, name):
-    """Whether the file, or those of the folder if it is a header, compiles."""
-    paths = sorted((tree / folder).rglob("*.c")) if name.endswith(".h") else [tree / name]
+def compiler(tree, folder):
+    """The compiler of a folder, with the flags that its sources need."""
     packages = {"CSources/CCurl": "libcurl", "CSources/CCrypto": "libcrypto",
                 "CSources/CMicroHTTPD": "libmicrohttpd gnutls", "CSources/CTPM": "tss2-esys"}.get(folder, "libsodium")
     more = subprocess.run(["pkg-config", "--cflags", *packages.split()], capture_output=True, text=True).stdout.split()
@@ -40,9 +40,44 @@ def compile_one(tree, folder, name):
             *(f"-isystem{SODIUM}/src/libsodium/{name}" for name in ("", "include", "include/sodium"))]
     else:
         gcc = ["gcc"]
+    return [*gcc, *flags(tree, folder), *more]
+
+
+def compile_one(tree, folder, name):
+    """Whether the file, or those of the folder if it is a header, compiles."""
+    paths = sorted((tree / folder).rglob("*.c")) if name.endswith(".h") else [tree / name]
     # clang takes such a one for an error.
-    command = [*gcc, *flags(tree, folder), *more, "-Werror=discarded-qualifiers", "-fsyntax-only", *paths]
+    command = [*compiler(tree, folder), "-Werror=discarded-qualifiers", "-fsyntax-only", *paths]
     return subprocess.run(command, capture_output=True).returncode == 0
+
+
+CONDITION = re.compile(r"\s*#\s*(?:if|ifdef|ifndef|elif|else|endif)\b")
+
+
+def unseen(folder, path):
+    """The lines of a file that the preprocessor leaves out: those of other processors and other systems."""
+    done = subprocess.run([*compiler(ROOT, folder), "-E", "-dD", path], capture_output=True, text=True)
+    if done.returncode != 0:  # A header that needs another one before it.
+        return set()
+    seen, name, number = set(), "", 0
+    for line in done.stdout.splitlines():
+        marker = re.match(r'# (\d+) "(.*?)"', line)
+        if marker:
+            number, name = int(marker.group(1)), marker.group(2)
+            continue
+        if line.strip() and name == str(path):
+            seen.add(number)
+        number += 1
+    # A call of a macro may have all its lines in the first one: so whole branches are judged.
+    left_out, branch = set(), set()
+    for number, line in enumerate([*path.read_text().splitlines(), "#endif"], 1):
+        if CONDITION.match(line):
+            if not branch & seen:
+                left_out |= branch
+            branch = set()
+        elif line.strip():
+            branch.add(number)
+    return left_out
 
 
 def compiles(folder, mutant):

@@ -8,6 +8,7 @@ import sys
 
 import operators_c
 import operators_swift
+from c_side import unseen
 from modules import MODULES, NOT_DRAWN, ROOT
 from source import Source
 
@@ -17,7 +18,8 @@ def sources(folder):
     """The sources of a module."""
     language = "swift" if folder.startswith("Sources/") else "c"
     paths = sorted((ROOT / folder).rglob("*.swift" if language == "swift" else "*.[ch]"))
-    return [Source(path, str(path.relative_to(ROOT)), language) for path in paths if "generate" not in path.parts]
+    return [Source(path, str(path.relative_to(ROOT)), language, unseen(folder, path) if language == "c" else ())
+            for path in paths if "generate" not in path.parts]
 
 
 class Drawing:

@@ -36,8 +36,9 @@ def squeezed(text):
 class Source:
     """A file, its masked text (same length, lines kept) and its brackets."""
 
-    def __init__(self, path, name, language):
-        self.name, self.language = name, language
+    def __init__(self, path, name, language, unseen=()):
+        """No mutant is drawn of lines that are `unseen`."""
+        self.name, self.language, self.unseen = name, language, unseen
         self.text = path.read_text(encoding="utf-8")
         self.masked = (mask_swift if language == "swift" else mask_c)(self.text)
         self.starts = [0] + [match.end() for match in re.finditer("\n", self.text)]
@@ -76,7 +77,8 @@ class Source:
         return self.outer.get(self.partner.get(near))
 
     def code_lines(self):
-        return [number for number in range(1, len(self.starts) + 1) if re.search(r"\w", self.line(number)[0])]
+        return [number for number in range(1, len(self.starts) + 1)
+                if number not in self.unseen and re.search(r"\w", self.line(number)[0])]
 
     def edited(self, edits):
         text = self.text
