@@ -20,5 +20,6 @@ extern const struct suite unit_sealed_suite;
 extern const struct suite unit_grant_suite;
 extern const struct suite admission_suite;
 extern const struct suite flood_suite;
+extern const struct suite numbers_suite;
 
 #endif
