@@ -32,5 +32,6 @@ extern const struct suite process_bundle_suite;
 extern const struct suite process_kept_suite;
 extern const struct suite process_memory_suite;
 extern const struct suite process_variables_suite;
+extern const struct suite process_numbers_suite;
 
 #endif
