@@ -56,6 +56,34 @@ import Testing
     #expect(site.answer("OPTIONS", "/search", asks + mine + body).status == 428)
   }
 
+  @Test(
+    "A preflight stands under the rule of the method that it announces, and no other request does")
+  func announced() throws {
+    let site = try ForwardSite(
+      """
+      route read
+        methods GET OPTIONS
+        path /api
+        need none
+      route write
+        methods POST
+        path /api
+        need proof
+      """)
+    func answer(_ method: String, _ announced: String?) -> ForwardAnswer {
+      site.answer(
+        method, "/api", announced.map { [("Access-Control-Request-Method", $0)] } ?? [])
+    }
+    #expect(answer("POST", nil).status == 401)
+    #expect(answer("GET", nil).code == "unjudged")
+    #expect(answer("OPTIONS", nil).code == "unjudged")
+    #expect(answer("OPTIONS", "POST").status == 401)
+    #expect(answer("OPTIONS", "GET").code == "unjudged")
+    #expect(answer("POST", "GET").status == 401, "a header chooses no weaker rule")
+    #expect(answer("GET", "POST").code == "unjudged")
+    #expect(answer("PUT", "GET").status != 200)
+  }
+
   @Test("The second question of a proxy gets the document, and hands on only what a gate writes")
   func refusal() throws {
     let site = try ForwardSite.needing()
