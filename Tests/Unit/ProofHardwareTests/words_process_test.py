@@ -85,7 +85,8 @@ class Words(unittest.TestCase):
         deep = "d" * 108
         self.assert_words(FAILED, f"{deep}: too long for a socket's path", "--socket", deep, flash=flash)
         self.assert_words(FAILED, "none/door: No such file or directory", "--socket", "none/door", flash=flash)
-        self.assert_words(FAILED, f"{file}: Address already in use", "--socket", file, flash=flash)
+        # By its name in the folder: a socket's path has 107 bytes at most.
+        self.assert_words(FAILED, "file: Address already in use", "--socket", "file", flash=flash)
         self.assertTrue(file.exists())
         os.mkfifo(self.folder / "in", 0o600)
         self.assert_words(FAILED, f"{file}: not a FIFO: mkfifo makes one", "--fifo", "in", file, flash=flash)
