@@ -110,6 +110,23 @@ static void refused_copies_change_nothing(void) {
   CHECK_NUMBER(act(&copy, PFC_KIND_INTEGRITY_RATCHET, SETTINGS), PFC_VERDICT_FAULT);
 }
 
+static void a_write_that_fails_counts_no_copy(void) {
+  for (uint8_t policy = PFC_RATCHET_REPORT; policy <= PFC_RATCHET_REFUSE; policy++) {
+    struct pfc_slot before;
+    begin(policy);
+    copy = owner;
+    test_case("policy %u", policy);
+    CHECK_NUMBER(act(&owner, PFC_KIND_INTEGRITY_RATCHET, SETTINGS), PFC_VERDICT_ACCEPTED);
+    before = *slot();
+    world.flash.fail_all_writes = true;
+    CHECK_NUMBER(act(&copy, PFC_KIND_INTEGRITY_RATCHET, UNLOCK), PFC_VERDICT_FAULT);
+    CHECK_BYTES(slot(), &before, sizeof before);
+    world.flash.fail_all_writes = false;
+    CHECK_NUMBER(act(&copy, PFC_KIND_INTEGRITY_RATCHET, UNLOCK), PFC_VERDICT_ACCEPTED_COPY);
+    CHECK_NUMBER(slot()->copies, 1);
+  }
+}
+
 static void the_other_kinds_are_refused(void) {
   static const uint16_t details[] = {PFC_DETAIL_RATCHET_NONE, PFC_DETAIL_RATCHET_REPORT, PFC_DETAIL_RATCHET_REFUSE};
   for (uint8_t policy = PFC_RATCHET_NONE; policy <= PFC_RATCHET_REFUSE; policy++) {
@@ -392,6 +409,7 @@ static const struct test tests[] = {
     TEST("the outcome tells the counter that the app knows", the_outcome_tells_what_the_app_knows),
     TEST("a refused copy changes nothing but the count, and unlocking does not bring it into step",
          refused_copies_change_nothing),
+    TEST("a command out of step whose write fails counts no copy", a_write_that_fails_counts_no_copy),
     TEST("a kind of the other sort of slot is refused, and the detail tells the policy", the_other_kinds_are_refused),
     TEST("a tag or counter corrupted on the air is a wrong device proof, not a copy", the_air_makes_no_copies),
     TEST("a refused command does not step", refusals_do_not_step),
