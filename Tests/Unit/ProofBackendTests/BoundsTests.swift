@@ -103,4 +103,37 @@ import Testing
     #expect(ReplayFile.strangeSeconds == 5 && SQLiteReplayStore.silenceMax == 60)
     #expect(IssueLedgerFile.recordByteCount == 64)
   }
+
+  /// docs/REQUESTS.md, *Limits*: addresses from which a token opened in the last day.
+  @Test("An address is known for a day after its last token that opened")
+  func known() throws {
+    var budget = OpeningBudget()
+    budget.strangers = .init(burst: 1, perSecond: 0)
+    let now: UnixTime = 1_800_000_000
+    for (age, isKnown) in [(0, true), (86_400, true), (86_401, false)] as [(Int64, Bool)] {
+      let openings = Openings(budget)
+      let first = openings.take(for: "192.0.2.1", hasWorked: false, at: now)
+      openings.giveBack(try #require(first), at: now)
+      // Another address uses up the share of all strangers.
+      #expect(openings.take(for: "192.0.2.2", hasWorked: false, at: now) != nil)
+      let later = openings.take(for: "192.0.2.1", hasWorked: false, at: now + age)
+      #expect((later != nil) == isKnown, "\(age)")
+    }
+  }
+
+  /// docs/SPEC.md, section 10: a step is 34,560,000 seconds.
+  @Test("Hardware that is far behind gets 256 orders at most, each a step of 400 days")
+  func orders() throws {
+    let backend = try Backend()
+    let step: Int64 = 34_560_000
+    for (steps, count) in [(255, 255), (256, 256), (257, 256)] as [(Int64, Int)] {
+      let issuer = MeasurementTokenIssuer(
+        backend.issuerKey, for: backend.registry, ledger: backend.ledger,
+        clock: .fixed(UnixTime(seconds: 1 + steps * step)), clockStep: nil)
+      let orders = try issuer.orderEpochs(for: backend.hardware, from: 1)
+      #expect(orders.count == count, "\(steps)")
+      let last = try #require(orders.last)
+      #expect(try backend.keys.open(last).issued.seconds == 1 + Int64(count) * step)
+    }
+  }
 }

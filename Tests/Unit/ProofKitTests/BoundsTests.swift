@@ -103,4 +103,63 @@ import Testing
     let name = String(repeating: "é", count: count)
     return (try? FetchRequest.secureString(name, newDefinition: nil).get()) != nil
   }
+
+  @Test("A host has labels of up to 63 characters, and 253 together")
+  func hosts() {
+    func label(_ count: Int) -> String { String(repeating: "a", count: count) }
+    #expect(HostName(label(63)) != nil && HostName(label(64)) == nil && HostName("") == nil)
+    let three = [label(63), label(63), label(63)].joined(separator: ".")
+    #expect(HostName("\(three).\(label(61))") != nil)
+    #expect(HostName("\(three).\(label(62))") == nil)
+    for (port, isPort) in [("0", false), ("1", true), ("65535", true), ("65536", false)] {
+      #expect(HostName.isPort(port[...]) == isPort, "\(port)")
+    }
+  }
+
+  @Test("An IPv6 address has 2 to 45 characters, an account's name 1 to 64")
+  func addresses() {
+    for (address, isTaken) in [
+      ("[::]", true), ("[:]", false), ("[\(String(repeating: ":", count: 45))]", true),
+      ("[\(String(repeating: ":", count: 46))]", false),
+    ] {
+      #expect((ServiceAddress(url: "https://\(address)") != nil) == isTaken, "\(address)")
+    }
+    for (count, isTaken) in [(0, false), (1, true), (64, true), (65, false)] {
+      let name = String(repeating: "n", count: count)
+      #expect(InitialConfiguration.isAccount(name) == isTaken, "\(count)")
+    }
+  }
+
+  /// docs/SPEC.md, section 15, *Gate nonce*: a word counts for 60 s.
+  @Test("A gate's word on the time is used for 50 s, and has 32 characters")
+  func words() throws {
+    let text = String(repeating: "w", count: 32)
+    #expect(try #require(GateState.Word(text, at: .seconds(7))).end == .seconds(57))
+    #expect(GateState.Word(text + "wwww", at: .zero) == nil)
+    #expect(GateState.Word(String(text.dropLast(4)), at: .zero) == nil)
+  }
+
+  @Test("Eight addresses of the service that failed are remembered, and a ninth begins anew")
+  func places() {
+    let all = (0..<10).map { ServicePlace("https://\($0).example") }
+    for count in [8, 9] {
+      let places = ServicePlaces()
+      for place in all.prefix(count) { places.note(place, hasAnswered: false, at: .zero) }
+      // Of nine only the last one is remembered.
+      let failed = count == 8 ? all[..<8] : all[8..<9]
+      let order = places.ordered(all, at: .seconds(299))
+      #expect(order == all.filter { !failed.contains($0) } + failed, "\(count)")
+      #expect(places.ordered(all, at: .seconds(300)) == all, "forgotten")
+    }
+  }
+
+  @Test("A page's data have up to 1,024 characters")
+  func pageData() {
+    for (count, isTaken) in [(1_024, true), (1_025, false)] {
+      let data = String(repeating: "d", count: count)
+      let head = "GET /done?state=s&data=\(data) HTTP/1.1\r\nHost: 127.0.0.1:7\r\n\r\n"
+      let request = LoopbackRequest(Array(head.utf8), port: 7, state: "s")
+      #expect((request?.result == .success(data)) == isTaken, "\(count)")
+    }
+  }
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import LinkBench
+import ProofKit
+import ProofModel
 import Testing
 
 @testable import ProofLink
@@ -54,5 +57,42 @@ import Testing
     #expect(LinkMemory.byteCount == 98 && LinkMemory.byteCountTwo == 172)
     #expect(LinkMemory.byteCountMax == 180)
     #expect(PipeTransport.socketAdmission == .seconds(10))
+  }
+}
+
+/// A way to hardware that cannot be opened.
+private struct ClosedWay: LinkTransport {
+  func open() async throws(LinkUnavailable) -> any LinkChannel { throw LinkUnavailable("closed") }
+}
+
+/// A clock whose short sleeps take no time and are noted; longer ones last.
+private final class NotingClock: Clock {
+  private let still = StillClock()
+  private let noted = CoreLock<[Duration]>([])
+
+  var now: StillClock.Instant { still.now }
+  var minimumResolution: Duration { .zero }
+  var pauses: [Duration] { noted.withLock { $0 } }
+
+  func sleep(until deadline: StillClock.Instant, tolerance: Duration?) async throws {
+    if deadline.offset <= .seconds(1) { noted.withLock { $0.append(deadline.offset) } }
+    try await still.sleep(until: deadline, tolerance: tolerance)
+  }
+}
+
+extension BenchTests {
+  @Suite("Pauses between the links of a call")
+  struct PauseTests {
+    @Test("are 50 ms before the second link, twice as long before each next one, a second at most")
+    func pauses() async throws {
+      let stage = try Stage(Bench(seed: 35))
+      let clock = NotingClock()
+      let door = HardwareConnection(
+        to: stage.pair, proving: BenchProver(secrets: stage.bench.secrets), over: ClosedWay(),
+        memory: HeardMemory(), clock: clock)
+      await #expect(throws: LinkError.self) { try await door.connect() }
+      let doubled = [50, 100, 200, 400, 800].map { Duration.milliseconds($0) }
+      #expect(clock.pauses == doubled + [Duration](repeating: .seconds(1), count: 6))
+    }
   }
 }

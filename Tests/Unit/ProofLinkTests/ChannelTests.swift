@@ -127,7 +127,7 @@ extension BenchTests {
       let stage = try Stage(bench, permitsChannel: true)
       let clock = MovedClock(still: stage.clock)
       let door = Self.door(stage, tap: tap, clock: clock)
-      for seconds in [0, 13, 11, 2] {
+      for seconds in [0, 13, 11, 1] {
         clock.move(.seconds(seconds))
         #expect(try await door.send(Stage.open).verdict == .accepted)
       }

@@ -164,4 +164,31 @@ import Testing
   func numbers(_ text: String, _ isRead: Bool) {
     #expect((StructuredDictionary(Array(text.utf8)) != nil) == isRead)
   }
+
+  @Test("A method has up to 32 characters, a host with its port up to 261")
+  func heads() throws {
+    for (count, isTaken) in [(1, true), (32, true), (33, false)] {
+      let method = String(repeating: "M", count: count)
+      let head = try? RequestHead(
+        method: method, scheme: .https, authority: "a.example", target: "/")
+      #expect((head != nil) == isTaken, "\(count)")
+    }
+    for (count, isTaken) in [(261, true), (262, false)] {
+      let host = String(repeating: "a", count: count)
+      #expect((Authority.normalised(host, .https) == host) == isTaken, "\(count)")
+    }
+  }
+
+  @Test("A port has one to five digits and is at most 65,535")
+  func ports() {
+    for (port, read) in [
+      ("1", "a.example:1"), ("65535", "a.example:65535"), ("65536", nil), ("008080", nil),
+      ("443", "a.example"), ("442", "a.example:442"), ("444", "a.example:444"), ("", nil),
+    ] as [(String, String?)] {
+      #expect(Authority.normalised("a.example:\(port)", .https) == read, "\(port)")
+    }
+    #expect(Authority.normalised("a.example:80", .http) == "a.example")
+    #expect(Authority.normalised("[::]", .https) == nil)
+    #expect(Authority.normalised("[::1]", .https) == "[::1]")
+  }
 }

@@ -48,6 +48,8 @@ import Testing
     #expect(SpentRing.slotCount == 64)
     #expect(SpentRing.placeBytes == [0, 7, 6])
     #expect(FirstFetches.addressPart == 10)
+    #expect(Sweeper.devicesMax == 1_000 && Sweeper.markMargin == 120)
+    #expect(SQLiteStore.checkedPagesMax == 2_048)
   }
 
   /// docs/ROTATION.md: the old key is kept for a minute after its last token's end, and a public
