@@ -2,6 +2,7 @@
 
 import ProofBackend
 import ProofModel
+import ProofRequest
 import Testing
 
 @testable import ProofGate
@@ -196,5 +197,28 @@ import Testing
     #expect(SecondQuestions.microseconds == 5_000_000)
     #expect(PageHandler.bodyMax == 16_384)
     #expect(FormPairs.byteMax == 16_384 && FormPairs.countMax == 24)
+  }
+
+  @Test("A line of cookies is read up to 16,384 bytes")
+  func cookies() throws {
+    for (count, isRead) in [(16_384, true), (16_385, false)] {
+      let line = "a=" + String(repeating: "b", count: count - 2)
+      let field = try HeaderFields([(name: "Cookie", value: line)])
+      if isRead {
+        #expect(try ClearanceField(in: field) == nil)
+      } else {
+        #expect(throws: ClearanceRefusal.cookies) { try ClearanceField(in: field) }
+      }
+    }
+  }
+
+  /// docs/GATE.md, *Sizing*, and docs/SPEC.md, section 16.
+  @Test("Pictures have a rate for those who worked, and another for those who did not")
+  func pictureRates() {
+    let bounds = PersonBounds.Settings()
+    #expect(bounds.worked == OpeningBudget.Rate(burst: 60, perSecond: 30))
+    #expect(bounds.strangers == OpeningBudget.Rate(burst: 20, perSecond: 2))
+    let settings = PageSettings()
+    #expect(settings.pictureLevel == 11 && settings.longLevel == 4)
   }
 }

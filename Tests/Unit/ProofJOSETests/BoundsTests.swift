@@ -69,4 +69,37 @@ import Testing
       #expect(self.isRead(text) == isRead, "\(count) bytes")
     }
   }
+
+  private func isClaim(_ name: String, _ value: String) -> Bool {
+    (try? Claims(parsing: Array(#"{"\#(name)":"\#(value)"}"#.utf8).span)) != nil
+  }
+
+  /// docs/JOSE.md, *Claims*.
+  @Test("A response code has 1 to 32 characters, an address 2 to 45, a text up to 1,024")
+  func claims() {
+    for (name, letter, least, most) in [
+      ("arc", "A", 1, 32), ("ip", ":", 2, 45), ("iss", "x", 0, 1_024), ("sub", "x", 0, 1_024),
+    ] {
+      for count in [least - 1, least, most, most + 1] where count >= 0 {
+        let value = String(repeating: letter, count: count)
+        #expect(isClaim(name, value) == (least...most).contains(count), "\(name) \(count)")
+      }
+    }
+  }
+
+  @Test("A public key in PEM has up to 8,192 characters")
+  func pem() throws {
+    let pem = try Sample.key(.es256).publicPEM()
+    for (count, error) in [
+      (8_192, nil), (8_193, .tooLong("public key", count: 8_193, limit: 8_192)),
+    ] as [(Int, JOSEError?)] {
+      let text = pem + String(repeating: "\n", count: count - pem.utf8.count)
+      let found: JOSEError?
+      do throws(JOSEError) {
+        _ = try JSONWebKey(publicPEM: text, algorithm: .es256, id: "k")
+        found = nil
+      } catch { found = error }
+      #expect(found == error, "\(count)")
+    }
+  }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import AccountStores
 import HTTPServing
 import ProofJOSE
 import ProofModel
@@ -129,5 +130,11 @@ import Testing
       #expect(Properties([property]).rawValue == 1 << number, "\(property)")
     }
     #expect(properties.count == Property.allCases.count && properties.count == 26)
+  }
+
+  @Test
+  func `a store in a database has four lanes, and tries again for three seconds`() {
+    let settings = PostgresAccountStore.Settings()
+    #expect(settings.lanes == 4 && settings.patience == 3_000 && settings.readers == nil)
   }
 }
