@@ -70,6 +70,27 @@ struct ProbeTests {
     }
   }
 
+  @Test("no proof is released where the second look finds no descriptor")
+  func secondLook() async {
+    await #expect(processExitsWith: .success) {
+      let installation = try Installation()
+      let probe = try installation.probe()
+      let config = try await installation.baseline(probe, .full, of: Probe.sources)
+      let nonce = try ProofNonce(Array(1...16))
+      let measured = try probe.measurement(under: config, with: .sdk)
+      let made = measured.proof(of: .integrity, for: nonce, with: .sdk)
+      var proof = made
+      while unsafe open("/dev/null", O_RDONLY) >= 0 {}
+      do throws(ProofError) {
+        try probe.release(&proof, after: nil)
+      } catch {
+        guard case .resourcesExhausted = error, proof == made else { exit(2) }
+        exit(0)
+      }
+      exit(3)
+    }
+  }
+
   @Test("a changed file changes the integrity proof, leaves the device proof, and is named")
   func changed() async throws {
     let installation = try Installation()
