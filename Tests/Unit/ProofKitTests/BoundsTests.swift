@@ -145,7 +145,7 @@ import Testing
     for count in [8, 9] {
       let places = ServicePlaces()
       for place in all.prefix(count) { places.note(place, hasAnswered: false, at: .zero) }
-      // Of nine only the last one is remembered.
+      // Only the last one of nine is remembered.
       let failed = count == 8 ? all[..<8] : all[8..<9]
       let order = places.ordered(all, at: .seconds(299))
       #expect(order == all.filter { !failed.contains($0) } + failed, "\(count)")
