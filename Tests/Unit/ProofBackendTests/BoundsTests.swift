@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import ProofModel
 import Testing
 
@@ -135,5 +136,16 @@ import Testing
       let last = try #require(orders.last)
       #expect(try backend.keys.open(last).issued.seconds == 1 + Int64(count) * step)
     }
+  }
+
+  /// The head of an SQLite file: bytes 60 to 63 are its version, 68 to 71 the application's id.
+  @Test("A store in SQLite has the id “PfRp” and version 1")
+  func file() throws {
+    let folder = TestFolder()
+    let path = folder.path("replay")
+    do { _ = try ReplayFile(path: path) }
+    let bytes = try [UInt8](Data(contentsOf: URL(filePath: path)))
+    #expect(bytes[60..<64].elementsEqual([0, 0, 0, 1]))
+    #expect(bytes[68..<72].elementsEqual(Array("PfRp".utf8)))
   }
 }

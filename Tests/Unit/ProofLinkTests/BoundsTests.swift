@@ -58,6 +58,82 @@ import Testing
     #expect(LinkMemory.byteCountMax == 180)
     #expect(PipeTransport.socketAdmission == .seconds(10))
   }
+
+  /// Bytes from a place on.
+  private static func run(_ byte: UInt8, _ count: Int) -> [UInt8] {
+    [UInt8](repeating: byte, count: count)
+  }
+
+  /// The bytes of a memory with its check behind.
+  private static func checked(_ bytes: [UInt8]) -> [UInt8] {
+    bytes + Digest(hashing: Array("pkl1.link-memory".utf8) + bytes).bytes
+  }
+
+  /// docs/LINK.md, section 9: fields 0 to 66, which all versions have.
+  private static func common(_ version: UInt8, _ flags: UInt8) -> [UInt8] {
+    Array("PKLM".utf8) + [version, flags, 0, 0] + run(1, 16) + run(2, 16)
+      + [8, 7, 6, 5, 4, 3, 2, 1] + (0..<9).flatMap { [0x10 + $0, 0x20] }
+  }
+
+  private static func memory() throws -> LinkMemory {
+    var memory = LinkMemory()
+    memory.heldToken = try TokenDigest(run(1, 16))
+    memory.openCommand = OpenCommand(
+      nonce: try ProofNonce(run(2, 16)), counter: 0x0102_0304_0506_0708)
+    memory.attributes = AttributeTable(handles: (0..<9).map { 0x2010 + $0 })
+    return memory
+  }
+
+  @Test("A memory of version 1 has the layout of the page")
+  func memoryOne() throws {
+    let bytes = Self.checked(Self.common(1, 0b111))
+    #expect(bytes.count == 98)
+    #expect(try Self.memory().bytes == bytes)
+    #expect(try LinkMemory(bytes) == Self.memory())
+  }
+
+  @Test("A memory of version 2 has the layout of the page")
+  func memoryTwo() throws {
+    let ratchet: [UInt8] =
+      [2, 0] + Self.run(3, 16) + Self.run(4, 16) + Self.run(5, 16) + Self.run(6, 16)
+      + [9, 0, 0, 0, 0, 0, 0, 1]
+    let bytes = Self.checked(Self.common(2, 0b11_1111) + ratchet)
+    #expect(bytes.count == 172)
+    var memory = try Self.memory()
+    memory.hasSeenCopy = true
+    memory.ratchet = Ratchet(
+      .refuse, of: try TokenDigest(Self.run(3, 16)), lastAccepted: 0x0100_0000_0000_0009,
+      value: Self.run(4, 16), after: .init(next: Self.run(5, 16), fork: Self.run(6, 16)))
+    #expect(memory.bytes == bytes)
+    #expect(try LinkMemory(bytes) == memory)
+  }
+
+  @Test("A memory of version 3 has the layout of the page, and each flag its bit")
+  func memoryThree() throws {
+    let rest = Self.run(0, 74) + [4, 3, 2, 1, 0, 0, 0, 0]
+    let bytes = Self.checked(Self.common(3, 0b111) + rest)
+    #expect(bytes.count == 180)
+    var memory = try Self.memory()
+    memory.lastSerial = 0x0102_0304
+    #expect(memory.bytes == bytes)
+    #expect(try LinkMemory(bytes) == memory)
+    var seen = LinkMemory()
+    seen.hasSeenCopy = true
+    #expect(seen.bytes[5] == 8)
+    seen.ratchet = Ratchet(
+      .report, of: try TokenDigest(Self.run(3, 16)), lastAccepted: 0, value: Self.run(4, 16),
+      after: nil)
+    #expect(seen.bytes[5] == 24 && seen.bytes[66] == 1)
+    var held = LinkMemory()
+    held.heldToken = memory.heldToken
+    #expect(held.bytes[5] == 1)
+    held.heldToken = nil
+    held.openCommand = memory.openCommand
+    #expect(held.bytes[5] == 2)
+    held.openCommand = nil
+    held.attributes = memory.attributes
+    #expect(held.bytes[5] == 4)
+  }
 }
 
 /// A way to hardware that cannot be opened.
