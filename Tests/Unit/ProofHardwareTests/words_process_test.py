@@ -35,7 +35,8 @@ class Words(unittest.TestCase):
     def assert_usage(self, text, *words):
         done = self.run_with(*words)
         self.assertEqual(done.returncode, WRONG, done.stderr)
-        self.assertTrue(done.stderr.startswith(f"proof-hardware: {text}\n\nusage: proof-hardware --flash "), done.stderr)
+        begin = f"proof-hardware: {text}\n\nusage: proof-hardware --flash "
+        self.assertTrue(done.stderr.startswith(begin), done.stderr)
 
     def written(self, text, mode=0o600):
         self.file.write_text(text)
@@ -48,11 +49,12 @@ class Words(unittest.TestCase):
                 ("missing: --flash FILE", "--socket", "a"),
                 ("not an option: nothing", "--flash", flash, "nothing"),
                 ("not together: --provision and --socket or --fifo", "--flash", flash, "--provision", "--socket", "a"),
-                ("not together: --provision and --socket or --fifo", "--flash", flash, "--provision", "--fifo", "a", "b"),
+                ("not together: --provision and --socket or --fifo", "--flash", flash, "--provision", "--fifo", "a",
+                 "b"),
                 ("missing: --provision", "--flash", flash, "--socket", "a", "--floor", "5"),
                 ("one of these is needed: --socket PATH, --fifo IN OUT", "--flash", flash),
-                ("one of these is needed: --socket PATH, --fifo IN OUT", "--flash", flash, "--socket", "a", "--fifo", "b",
-                 "c"),
+                ("one of these is needed: --socket PATH, --fifo IN OUT", "--flash", flash, "--socket", "a", "--fifo",
+                 "b", "c"),
                 ("two paths are missing behind: --fifo", "--flash", flash, "--fifo", "a"),
                 ("not an option, or a value is missing behind it: --socket", "--flash", flash, "--socket"),
                 ("not understood: --clock", "--flash", flash, "--clock", "wall")):
@@ -77,7 +79,8 @@ class Words(unittest.TestCase):
         self.assert_words(FAILED, "/dev/null: not a file", *serve, flash="/dev/null")
         for mode in (0o604, 0o640, 0o602, 0o620, 0o601, 0o610):
             flash.chmod(mode)
-            self.assert_words(FAILED, f"{flash}: others can read or write the keys in it: chmod 600", *serve, flash=flash)
+            self.assert_words(FAILED, f"{flash}: others can read or write the keys in it: chmod 600", *serve,
+                              flash=flash)
 
     def test_a_door_that_cannot_be_opened_is_told(self):
         flash, file = self.hardware.flash, self.folder / "file"
@@ -96,16 +99,16 @@ class Words(unittest.TestCase):
     def test_a_provisioning_file_that_cannot_be_used_is_told(self):
         flash = self.hardware.flash
         provision = ("--provision", str(self.file))
-        open_one = (f"{self.file}: others can read or write it: chmod 600. With --open-provision such a file is taken if "
-                    "it ")
+        open_one = (f"{self.file}: others can read or write it: chmod 600. With --open-provision such a file is taken "
+                    "if it ")
         self.assert_words(FAILED, f"{self.folder}/none: No such file or directory", "--provision",
                           f"{self.folder}/none", flash=flash)
         self.assert_words(FAILED, "/dev/null: not a regular file: write the lines into one that only you can read "
                           "(chmod 600)", "--provision", "/dev/null", flash=flash)
         for text in ("a" * 5, "mode", "mode = ", "= production", "mode = both", "floor = 1x", "id = 00"):
             self.written("\n" + text + "\n")
-            self.assert_words(FAILED, f"{self.file}:2: not `name = value` of a field that can be provisioned", *provision,
-                              flash=flash)
+            self.assert_words(FAILED, f"{self.file}:2: not `name = value` of a field that can be provisioned",
+                              *provision, flash=flash)
         for mode in (0o640, 0o604):
             done = self.run_with("--provision", self.written("floor = 0\n", mode), flash=flash)
             self.assertEqual(done.returncode, FAILED)
