@@ -3,7 +3,7 @@
 #
 # The tests again, under sanitizers. Each has a build of its own.
 #
-#   run.sh c        the C core's and the probe's, under address, undefined behaviour and thread
+#   run.sh c        the C core's, the probe's and the hardware's, under address, undefined behaviour and thread
 #   run.sh swift    the Swift package's, with both inside, under address, and under thread
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
@@ -21,6 +21,10 @@ c_tests() {
   part probe env CC=clang BUILD="$PWD/.build/sanitizers/probe" LDFLAGS=-fuse-ld=lld \
     CFLAGS='-O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all' \
     Tests/Unit/ProofProbeTests/run.sh process
+  # The hardware's portable part.
+  make -s -C Tests/Unit/ProofHardwareTests CC=clang BUILD="$PWD/.build/sanitizers/hardware" LDFLAGS=-fuse-ld=lld \
+    CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all'
+  part hardware .build/sanitizers/hardware/proof-hardware-tests
 }
 
 # The Swift tests in three processes, one after the other. In one, 1,500 tests wait for two threads of the pool, and

@@ -27,6 +27,9 @@ STAGES = {
                       "BUILD=$PWD/.build/core-sanitized Tests/Unit/ProofCoreTests/run.sh",
     "units": "make -s -C Tests/Unit/ProofHardwareTests CC=$CC CFLAGS=\"$CFLAGS\" BUILD=$PWD/.build/hardware-tests && "
              "$RUN .build/hardware-tests/proof-hardware-tests",
+    "units sanitized": "make -s -C Tests/Unit/ProofHardwareTests CC=$CC CFLAGS=\"$CFLAGS -fsanitize=address,undefined "
+                       "-fno-sanitize-recover=all\" BUILD=$PWD/.build/hardware-sanitized && "
+                       ".build/hardware-sanitized/proof-hardware-tests",
     "process": "make -s -C CSources hardware CC=$CC CFLAGS=\"$CFLAGS\" && "
                "/usr/bin/python3 Tests/Adversary/Attacker/run.py --folder Tests/Unit/ProofHardwareTests",
     "attacker": "make -s -C CSources hardware CC=$CC CFLAGS=\"$CFLAGS\" && "
@@ -64,7 +67,7 @@ C_MODULES = {
                            "second implementation", "wiping", "constant time"],
     "CSources/ProofProbe": ["probe process", "attack matrix", "probe files", "probe hand-over", "probe roots",
                             "probe sanitized"],
-    "CSources/ProofDevice": ["units", "process", "attacker", "each wipe"],
+    "CSources/ProofDevice": ["units", "units sanitized", "process", "attacker", "each wipe"],
     "CSources/proof-hardware": ["process", "attacker", "log's words"],
     "CSources/ports": ["firmware"],
 }
