@@ -97,14 +97,15 @@ def forget_objects():
 
 def run(mutant, names):
     path = C_TREE / mutant.source.name
-    if path.suffix == ".h":  # make knows of no header, because no dependency file comes with a remembered object.
-        forget_objects()
     noun = path.stem.split("_")[0]
     for stage in names:
         stage = stage.replace("of this noun", f"of {noun}")
         patience(stage)  # Played without the mutant if it never was.
         try:
             write(path, mutant.source.edited(mutant.edits))
+            # make knows of no header, because no dependency file comes with a remembered object.
+            if path.suffix == ".h":
+                forget_objects()
             result = judge([stage])
         finally:
             write(path, (ROOT / mutant.source.name).read_bytes())
