@@ -89,6 +89,13 @@ bool check_zeros(const void *bytes, size_t size, const char *text, const char *f
   return true;
 }
 
+void check_numbers(const struct number *numbers, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    test_case("%d", numbers[i].expected);
+    CHECK_NUMBER(numbers[i].is, numbers[i].expected);
+  }
+}
+
 void test_case(const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);

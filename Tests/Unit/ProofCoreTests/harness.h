@@ -84,6 +84,14 @@ bool check_zeros(const void *bytes, size_t size, const char *text, const char *f
 #define CHECK_DIFFER(a, b, size) check_differ((a), (b), (size), #a " against " #b, __FILE__, __LINE__)
 #define CHECK_ZEROS(bytes, size) check_zeros((bytes), (size), #bytes, __FILE__, __LINE__)
 
+/// A number as the code has it, and as a page does.
+struct number {
+  int is, expected;
+};
+
+/// Each number is a case of its own.
+void check_numbers(const struct number *numbers, size_t count);
+
 /// Leaves the test function when a check that the rest stands on does not hold.
 #define REQUIRE(check)    \
   do {                    \

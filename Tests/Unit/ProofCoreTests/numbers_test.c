@@ -6,17 +6,6 @@
 #include "harness.h"
 #include "suites.h"
 
-struct number {
-  int is, expected;
-};
-
-static void check_numbers(const struct number *numbers, size_t count) {
-  for (size_t i = 0; i < count; i++) {
-    test_case("%d", numbers[i].expected);
-    CHECK_NUMBER(numbers[i].is, numbers[i].expected);
-  }
-}
-
 static void results_have_their_numbers(void) {
   static const struct number numbers[] = {
       {PFC_OK, 0}, {PFC_E_ARGUMENT, -1}, {PFC_E_DAMAGED, -2}, {PFC_E_FOREIGN, -3}, {PFC_E_TOO_NEW, -4},

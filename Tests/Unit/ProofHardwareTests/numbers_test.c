@@ -5,17 +5,6 @@
 #include "ProofDevice.h"
 #include "hardware_suites.h"
 
-struct number {
-  int is, expected;
-};
-
-static void check_numbers(const struct number *numbers, size_t count) {
-  for (size_t i = 0; i < count; i++) {
-    test_case("%d", numbers[i].expected);
-    CHECK_NUMBER(numbers[i].is, numbers[i].expected);
-  }
-}
-
 /// docs/LINK.md, section 2.
 static void pdus_have_their_numbers(void) {
   static const struct number numbers[] = {

@@ -8,6 +8,7 @@
 
 #include "system/platform.h"
 #include "tree.h"
+#include "wrapped.h"
 
 struct faults faults;
 static atomic_uint reads, pages;
@@ -24,12 +25,6 @@ void faults_reset(void) {
   atomic_store(&reads, 0);
   atomic_store(&pages, 0);
 }
-
-// The names that --wrap asks for are the linker's.
-#define WRAPPED(result, name, ...)   \
-  result __real_##name(__VA_ARGS__); \
-  result __wrap_##name(__VA_ARGS__); \
-  result __wrap_##name(__VA_ARGS__)
 
 WRAPPED(int64_t, pfp_read, int fd, void *bytes, size_t size) {
   atomic_fetch_add(&faults.reads_made, 1);

@@ -17,6 +17,7 @@
 #include "ProofProbe.h"
 #include "process_place.h"
 #include "process_suites.h"
+#include "wrapped.h"
 
 enum { SITES_MAX = 256, DESCRIPTORS = 64, DESCRIPTORS_USED = 32 };
 
@@ -66,12 +67,6 @@ static bool refuses(const void *caller, int error) {
   if (refuse) errno = error;
   return refuse;
 }
-
-// The names that --wrap asks for are the linker's.
-#define WRAPPED(result, name, ...)   \
-  result __real_##name(__VA_ARGS__); \
-  result __wrap_##name(__VA_ARGS__); \
-  result __wrap_##name(__VA_ARGS__)
 
 WRAPPED(void *, malloc, size_t size) {
   return refuses(__builtin_return_address(0), ENOMEM) ? NULL : __real_malloc(size);

@@ -5,17 +5,6 @@
 #include "ProofProbe.h"
 #include "process_suites.h"
 
-struct number {
-  int is, expected;
-};
-
-static void check_numbers(const struct number *numbers, size_t count) {
-  for (size_t i = 0; i < count; i++) {
-    test_case("%d", numbers[i].expected);
-    CHECK_NUMBER(numbers[i].is, numbers[i].expected);
-  }
-}
-
 static void results_have_their_numbers(void) {
   static const struct number numbers[] = {
       {PFP_OK, 0}, {PFP_E_ARGUMENT, -1}, {PFP_E_RESOURCE, -2}, {PFP_E_CANCELLED, -3}, {PFP_E_MISSING, -4},
