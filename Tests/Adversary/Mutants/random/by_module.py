@@ -3,18 +3,20 @@
 
 """Plays the unit tests of a module against mutants of that module, and lists those that survive, for a reader.
 
-    by_module.py --seed S [--jobs N] [--seldom OPERATOR]… FOLDER=COUNT …
+    by_module.py --seed S [--jobs N] [--seldom OPERATOR]… [--only OPERATOR]… FOLDER=COUNT …
 
 One build has the Swift mutants of all folders. A mutant without a form that asks at run time is drawn again, and so
 is one that overlaps another; one whose form does not compile is left out. Each suite is played once to note which
 mutants it comes to, and a mutant then meets those that come to it. `--built` takes the build that stands. `--jobs`
 judges so many mutants of Swift at once: most tests wait. `--seldom` draws this operator only where the line has room
-for no other. Results stand in .build/mutants/random/by-module-S.json; a run that was stopped goes on.
+for no other, `--only` leaves out the others. Results stand in .build/mutants/random/by-module-S.json; a run that was
+stopped goes on.
 """
 
 import argparse
 import concurrent.futures
 import json
+import os
 import random
 import sys
 import time
@@ -31,13 +33,14 @@ from touching import Touching
 UNITS_OF_C = ("core of this noun", "core", "units", "process", "probe process", "probe files", "probe hand-over")
 
 
-def draw(seed, folder, taken, seldom):
+def draw(seed, folder, taken, seldom, only):
     """Mutants of this folder without end; each has a line of its own."""
     own = random.Random(f"{seed}/{folder}")
     lines = [(source, line) for source in sources(folder) for line in source.code_lines()]
     while True:
         source, line = own.choice(lines)
         found = candidates_of(source, line)
+        found = [mutant for mutant in found if not only or mutant.operator in only]
         if not found or (source.name, line) in taken:
             continue
         found = [mutant for mutant in found if mutant.operator not in seldom] or found
@@ -68,8 +71,9 @@ def build_swift(draws, counts):
     waiting = set(counts)
     while waiting:
         swift_side.place(swift_side.choosing(chosen))
-        for folder in sorted(waiting):
-            errors = swift_side.errors_of(folder.split("/")[1])
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            found = list(pool.map(lambda folder: swift_side.errors_of(folder.split("/")[1]), sorted(waiting)))
+        for folder, errors in zip(sorted(waiting), found):
             if not errors:
                 waiting.discard(folder)
             for number in swift_side.blamed(errors, chosen) if errors else ():
@@ -123,12 +127,13 @@ def main():
     parser.add_argument("--jobs", type=int, default=1, help="mutants of Swift that are judged at once")
     parser.add_argument("--seldom", action="append", default=[], metavar="OPERATOR",
                         help="an operator for lines that have room for no other")
+    parser.add_argument("--only", action="append", default=[], metavar="OPERATOR", help="no other operator than these")
     parser.add_argument("--built", action="store_true", help="play the mutants of the build that stands")
     options = parser.parse_args()
     counts = {name: int(count) for name, count in (word.split("=") for word in options.folders)}
     FOLDER.mkdir(parents=True, exist_ok=True)
     notes, taken = Notes(options.seed), set()
-    draws = {folder: draw(options.seed, folder, taken, options.seldom) for folder in counts}
+    draws = {folder: draw(options.seed, folder, taken, options.seldom, options.only) for folder in counts}
     of_c = {folder: count for folder, count in counts.items() if folder in C_MODULES}
     of_swift = {folder: count for folder, count in counts.items() if folder in SWIFT_MODULES}
     if of_c:

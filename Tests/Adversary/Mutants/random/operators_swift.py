@@ -92,7 +92,7 @@ def own_operator(source, at, old, new, operator):
 
 
 def comparisons(source, masked, start):
-    for match in re.finditer(r" (<=?|>=?|==|!=) ", masked):
+    for match in re.finditer(r"(?<!func) (<=?|>=?|==|!=) ", masked):
         old = match.group(1)
         kind = "condition negated" if old in ("==", "!=") else "comparison boundary"
         yield own_operator(source, start + match.start(1), old, COMPARISONS[old], kind)
