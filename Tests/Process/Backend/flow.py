@@ -25,6 +25,7 @@ from jwcrypto import jwe, jwk
 from jwcrypto.common import JWException
 
 from place import BIN, App, Place
+from unlock_bounds import UnlockBounds
 from unlock_files import UnlockFiles
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "Support" / "Runner"))
@@ -418,4 +419,4 @@ class Unlock(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(runner.run(runner.of_classes(Unlock, UnlockFiles, Flow), sys.argv[1:]))
+    sys.exit(runner.run(runner.of_classes(Unlock, UnlockBounds, UnlockFiles, Flow), sys.argv[1:]))

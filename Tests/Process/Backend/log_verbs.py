@@ -173,6 +173,19 @@ class LogVerbs:
         self.refused(2, "--from 2 takes more than 1 key steps; raise --steps", "log", "show", *files, "--hardware",
                      lock.identity.hex(), "--from", "2", "--steps", "1")
 
+    def test_of_parts_with_one_end_the_one_that_answers_the_nonce_tells_what_came_since(self):
+        lock, _ = self.make_lock()
+        lock.command(1)
+        lock.refused = bytes((1, 0, 0, 0))
+        first = lock.part(0, 1, NONCE)
+        lock.refused = bytes((2, 0, 0, 0))
+        files = self.keep(first, lock.part(0, 1, OWN))
+        for order in (files, files[::-1]):
+            for nonce, count in ((NONCE, 1), (OWN, 2)):
+                shown, text = self.judged(0, lock, order, "--nonce", nonce.hex())
+                self.assertEqual((shown["fresh"], shown["sinceThen"]["refusedCommands"]), (True, count))
+                self.assertIn(f"since the last entry: refused {count} commands\n", text)
+
     def test_entries_that_no_phone_brought(self):
         lock, _ = self.make_lock()
         for counter in range(40):

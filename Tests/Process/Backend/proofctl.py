@@ -17,6 +17,7 @@ import subprocess
 import sys
 import unittest
 
+from bound_verbs import Bounds
 from detail_verbs import Alone, DetailVerbs
 from gate_verbs import GateVerbs
 from gates import App as GateApp
@@ -362,5 +363,5 @@ class Everything(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(runner.run(runner.of_classes(Sent, OnTheStore, BehindAService, WithAnApp, Alone, Everything),
-                        sys.argv[1:]))
+    CLASSES = (Sent, Bounds, OnTheStore, BehindAService, WithAnApp, Alone, Everything)
+    sys.exit(runner.run(runner.of_classes(*CLASSES), sys.argv[1:]))

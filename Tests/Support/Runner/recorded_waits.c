@@ -5,6 +5,8 @@
 //   sleep SECONDS      nanosleep; it returns at once until RECORDED_SLEEPS calls were made, and waits from then on
 //   condition SECONDS  pthread_cond_timedwait of 20 s or more; it times out at once
 //   curl OPTION VALUE  curl_easy_setopt of a time limit, in milliseconds
+//
+// With RECORDED_NOW the clock of the day stands at this many seconds since 1970.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -47,6 +49,8 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
   if (original == NULL) original = (clock_function *)dlsym(RTLD_NEXT, "clock_gettime");
   const int result = original(clock, now);
   if (clock == CLOCK_MONOTONIC) seen = *now;
+  const char *const fixed = getenv("RECORDED_NOW");
+  if (clock == CLOCK_REALTIME && fixed != NULL) *now = (struct timespec){.tv_sec = atoll(fixed)};
   return result;
 }
 
