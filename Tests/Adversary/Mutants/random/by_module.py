@@ -156,6 +156,8 @@ def main():
         touching.measure()
         waiting = [number for number, mutant in chosen.items()
                    if folders[number] in of_swift and f"{mutant.source.name}:{mutant.line}" not in notes.results]
+        # A pass that is cut short has looked at each folder.
+        random.Random(options.seed).shuffle(waiting)
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             judged = {pool.submit(touching.judge, number, []): number for number in waiting}
             for done in concurrent.futures.as_completed(judged):
