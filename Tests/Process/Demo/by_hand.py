@@ -253,6 +253,19 @@ class AtALock(unittest.TestCase):
         shutil.rmtree(home / "storage" / "measurement")
         self.assertEqual(self.app("show", home=home), (0, "nothing is stored\n", ""))
 
+    def test_three_differences_are_told_and_further_ones_are_counted(self):
+        home = self.place / "changed"
+        shutil.copytree(self.door / "phone", home)
+        self.addCleanup(shutil.rmtree, home)
+        for count, more in ((1, ""), (2, ""), (3, ""), (4, "; and 1 more"), (5, "; and 2 more")):
+            (home / "app" / f"new{count}").write_text("x")
+            outcome, detail, _ = self.said("diagnose", home=home)[0]
+            self.assertEqual(outcome, "bundle")
+            parts = detail.removesuffix(more).split("; ")
+            self.assertEqual(len(set(parts)), min(count, 3), detail)
+            for part in parts:
+                self.assertRegex(part, "^bundle: new[1-5]: added$")
+
     def test_an_owner_lends_and_takes_back_and_a_guest_has_what_was_lent(self):
         self.power_on()
         guest = self.door / "guest-phone"

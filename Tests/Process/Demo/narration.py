@@ -22,7 +22,8 @@ SHOP_ACTS = ["A shop, and an app that proves each request",
 PROLOGUES = ["A lock opens for one app on one phone, without any network.",
              "A shop's API serves only requests that the shop's app proves,"]
 
-ADDRESS = r"127\.0\.0\.1:[1-9]\d*"
+# The system chooses the port: it is none of a known service.
+ADDRESS = r"127\.0\.0\.1:[1-9]\d{3,4}"
 COUNTED = "the lock is (open|shut), {} done since its start"
 # A piece of the line, and all of its detail.
 DETAILS = [
@@ -61,6 +62,27 @@ def check_details(case, lines):
         line = next((line for line in rest if piece in line["what"]), None)
         case.assertIsNotNone(line, piece)
         case.assertRegex(line["detail"], f"^{detail}$", line["what"])
+
+
+def check_decimals(case, output):
+    """Each time in JSON has three decimals."""
+    numbers = re.findall(r'^ +"(?:total|measuring|cryptography|link|network)": ([^,\n]+),?$', output, re.M)
+    case.assertGreater(len(numbers), 100)
+    for number in numbers:
+        case.assertRegex(number, r"^\d+\.\d{3}$")
+
+
+def check_colours(case, text):
+    """The table's header is bold, and of a row the first cell has the colour of its outcome."""
+    lines = text.splitlines()
+    head = next(index for index, line in enumerate(lines) if "what was done" in line)
+    cells = re.findall("\x1b\\[1m([^\x1b]*)\x1b\\[0m", lines[head])
+    case.assertEqual([cell.strip() for cell in cells],
+                     ["", "what was done", "what happened", "ms", *SHARES.values()])
+    rows = lines[head + 1:lines.index("", head)]
+    for row in rows:
+        case.assertRegex(row, "^\x1b\\[(32mok    |31mFAILED)\x1b\\[0m  [^\x1b]+$")
+    case.assertEqual({row[5:11] for row in rows}, {"ok    ", "FAILED"})
 
 
 def notes(text):

@@ -19,9 +19,11 @@ import sys
 import tempfile
 import unittest
 
+from bounds import ALinkByHand, ARelayByHand, AShopsBounds, TimeLimits
 from by_hand import AtALock
 from demonstration import BIN, PATIENCE, PROCESS, ROOT, SHOP, Stage, descendants, faults
-from narration import LOCK_ACTS, PROLOGUES, SHOP_ACTS, Narration, acts, check_details, check_table
+from narration import (LOCK_ACTS, PROLOGUES, SHOP_ACTS, Narration, acts, check_colours, check_decimals, check_details,
+                       check_table)
 from relay import Relay
 from thief import AThiefOfRequests
 from till import AShop, AShopThatStarts
@@ -55,6 +57,7 @@ class Demo(unittest.TestCase):
         self.assertEqual(acts(lines), LOCK_ACTS + SHOP_ACTS)
         self.assertIsNone(told["failure"])
         check_details(self, lines)
+        check_decimals(self, output)
         self.assertClean()
         self.times(lines)
 
@@ -219,8 +222,7 @@ class Demo(unittest.TestCase):
             return text
 
         coloured = shown()
-        self.assertIn(b"\x1b[32m", coloured)
-        self.assertIn(b"\x1b[31m", coloured)
+        check_colours(self, coloured.decode())
 
         self.stage.environment["NO_COLOR"] = "1"
         plain = shown()
@@ -298,4 +300,5 @@ class Demo(unittest.TestCase):
 
 if __name__ == "__main__":
     sys.exit(runner.run(runner.of_classes(
-        Relay, AThiefOfRequests, AShopThatStarts, AShop, AtALock, Narration, Demo), sys.argv[1:]))
+        Relay, ARelayByHand, ALinkByHand, AThiefOfRequests, TimeLimits, AShopThatStarts, AShopsBounds, AShop, AtALock,
+        Narration, Demo), sys.argv[1:]))
