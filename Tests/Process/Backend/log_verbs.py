@@ -173,7 +173,7 @@ class LogVerbs:
         self.refused(2, "--from 2 takes more than 1 key steps; raise --steps", "log", "show", *files, "--hardware",
                      lock.identity.hex(), "--from", "2", "--steps", "1")
 
-    def test_of_parts_with_one_end_the_one_that_answers_the_nonce_tells_what_came_since(self):
+    def test_the_part_that_answers_the_nonce_tells_what_came_since(self):
         lock, _ = self.make_lock()
         lock.command(1)
         lock.refused = bytes((1, 0, 0, 0))

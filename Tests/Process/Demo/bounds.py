@@ -106,7 +106,7 @@ class Socketed(unittest.TestCase):
             process.send_signal(signal.SIGCONT)
 
     def during_the_queue(self):
-        """What a test looks at while a queue is full."""
+        """A subclass looks at the listener here, while its queue is full."""
 
 
 class ALinkByHand(Socketed):
@@ -179,7 +179,7 @@ class ALinkByHand(Socketed):
         tap, listener = self.tap()
         app = self.connect(self.door)
         lock = self.accept(listener)
-        # Of the last ones the last packet has as few bytes as one can have.
+        # The last packet has 3 bytes, the fewest that one can have, with the last two sizes.
         for size in (98, 102, 69, 87):
             content = bytes([1, 2]) + os.urandom(size - 2)
             pdus = written(content)

@@ -13,6 +13,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import time
 import unittest
 
 from alone_gate_test import RULES, TOLD
@@ -21,6 +22,7 @@ from parties import HOST, PATIENCE, Prover
 from recorded_waits import RecordedWaits
 from redeeming import Asker
 import certificates
+import demand
 import gates
 
 # A request whose body does not come, and whose sender learns that the gate has its header.
@@ -146,7 +148,7 @@ class Bounds(unittest.TestCase):
         gate.wait(lambda line: line["event"] == "stopping")
         self.assertEqual(gate.end(), -signal.SIGTERM)
 
-    # What a signal renews
+    # Renewals by a signal
 
     def renewed(self, gate):
         after = len(gate.lines)
@@ -247,6 +249,61 @@ class Bounds(unittest.TestCase):
         own.write_bytes(os.urandom(32))
         gate.hang_up()
         self.assertEqual(known(), "0")
+
+    def test_events_that_the_account_lists_later_are_judged_after_a_signal(self):
+        self.site.write("backends", "")
+        _, credential, _ = self.run_line("proof-gate event-credential --file backends --seconds 60 shop")
+        gate = self.start(EVENTS)
+        office = Asker(gate.started["events"], credential.strip())
+
+        def reason():
+            return office.redeem("A", event=3400)["reason"]
+
+        self.assertEqual(reason(), "unlisted-event")
+        self.site.ask("event", "add", "3400", "--gate", "front", "--audience", "shop")
+        self.addCleanup(self.site.ask, "event", "remove", "3400")
+        self.site.configure()
+        self.assertEqual(reason(), "unlisted-event", "not before the signal")
+        self.assertEqual(gate.hang_up()["event"], "has read its files again")
+        self.assertEqual(reason(), "malformed")
+
+    def test_a_rule_for_a_host_or_an_event_that_the_account_does_not_list_is_refused(self):
+        self.site.write("backends", "")
+        line = self.line.replace("127.0.0.1:9080", "127.0.0.1:0").replace("127.0.0.1:9081", "127.0.0.1:0").strip()
+        for rule, more, words in (
+                ("host other.example.com\n  need none", "", "route a is for host other.example.com, which the account does"
+                 f" not list for the gate: it lists {HOST}"),
+                ("need proof event 3301", EVENTS, "route a needs event 3301, which the account does not list for the"
+                 " gate's audience: it lists 3300-3300"),
+                ("need proof event 3300", "", "route a needs event 3300, and this gate redeems none")):
+            self.site.write("special", f"route a\n  path /*\n  {rule}\n")
+            status, _, errors = self.run_line(line.replace("--routes routes", "--routes special") + more)
+            self.assertEqual(status, 1, errors)
+            self.assertIn(words, errors)
+
+    def test_a_table_of_demands_has_10000_clients(self):
+        handing = ('proof-gate verdict-key --configuration front.jws --fingerprint "$FINGERPRINT"'
+                   f" --own-secret 1:state/own.key --output {self.site.path('api.keys')} {HOST}")
+        self.assertEqual(self.run_line(handing)[0], 0)
+        number, key = pathlib.Path(self.site.path("api.keys")).read_text().split()
+        gate = self.start()
+        connection = http.client.HTTPConnection("127.0.0.1", gate.port, timeout=PATIENCE)
+        self.addCleanup(connection.close)
+        now = int(time.time())
+
+        def post(client, kind="work"):
+            text = demand.demand(int(number), bytes.fromhex(key), f"s.{client:022}", kind, now, 1)
+            connection.request("POST", "/demand", text)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+
+        found = {post(client) for client in range(10_000)}
+        self.assertEqual(found, {(204, b"")})
+        self.assertEqual(post(10_000), (503, b"the table of demands is full\n"))
+        self.assertEqual(gate.wait(lambda line: line["event"] == "demand refused")["reason"],
+                         "the table of demands is full")
+        # A client whose demand stands gets another one.
+        self.assertEqual(post(9_999, "memory"), (204, b""))
 
     # Files
 

@@ -3,7 +3,6 @@
 
 """The times and sizes of a gate that fetches its configuration, and a configuration that it cannot take."""
 
-import os
 import pathlib
 import unittest
 
@@ -121,6 +120,30 @@ class PullBounds(unittest.TestCase):
         serial, = (line["serial"] for line in gate.lines if line["event"] == "reads its files")
         self.assertIn(f"proof_gate_configuration_serial {serial}\n", gate.get("/metrics"))
         self.assertFalse([line for line in gate.lines if line["event"] == "has taken a configuration"])
+
+
+    def test_a_configuration_that_cannot_be_kept_is_taken_and_told(self):
+        self.site.ask("gate", "change", "front", "--life", "43200")
+        self.site.configure()
+        newer = pathlib.Path(self.site.path("front.jws")).read_bytes()
+        self.setUp()
+        folder = self.site.folder / "kept"
+        folder.mkdir(mode=0o700)
+        service = self.scripted((200, {"ETag": '"one"'}, self.whole), (503, {}, b""))
+        line = self.line
+        self.addCleanup(setattr, self, "line", line)
+        self.line = line.replace("front.jws", "kept/front.jws")
+        gate = self.start(service, "--poll-seconds 1")
+        gate.wait(lambda line: line["event"] == "configuration not fetched")
+        folder.rename(self.site.folder / "away")
+        with service.news:
+            service.answers[:] = [(200, {"ETag": '"two"'}, newer), (304, {}, b"")]
+        self.assertIn("kept/front.jws",
+                      gate.wait(lambda line: line["event"] == "configuration not kept")["reason"])
+        first, = (line["serial"] for line in gate.lines if line["event"] == "reads its files")
+        taken, = (line["serial"] for line in gate.lines if line["event"] == "has taken a configuration")
+        self.assertGreater(taken, first)
+        self.assertIn("proof_gate_files_refused_total 0\n", gate.get("/metrics"))
 
 
 if __name__ == "__main__":
