@@ -21,5 +21,7 @@ extern const struct suite unit_grant_suite;
 extern const struct suite admission_suite;
 extern const struct suite flood_suite;
 extern const struct suite numbers_suite;
+extern const struct suite link_bounds_suite;
+extern const struct suite unit_bounds_suite;
 
 #endif
