@@ -286,6 +286,15 @@ class ARelayByHand(Socketed):
         self.assertEqual(self.full(relay, self.door), 17)
         self.assertEqual(os.stat(self.door).st_ino, place)
 
+    def test_an_app_without_hardware_leaves_no_descriptor_behind(self):
+        relay = self.relay()
+        counts = set()
+        for _ in range(5):
+            self.assertEqual(self.connect(self.door).recv(9), b"")
+            self.assertEqual(relay.stdout.readline(), f"no process listens at {self.lock}\n")
+            counts.add(len(os.listdir(f"/proc/{relay.pid}/fd")))
+        self.assertEqual(len(counts), 1, counts)
+
 
 class TimeLimits(unittest.TestCase):
     def test_the_thief_waits_for_20_seconds(self):
@@ -309,6 +318,13 @@ class AShopsBounds(unittest.TestCase):
                               timeout=MOMENT, env=self.till.environment, stdin=subprocess.DEVNULL, check=False)
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         return done.stderr
+
+    def list(self):
+        """Lists the host of the shop that is open, and the one event."""
+        self.till.operate("api", "add", self.till.host, "--gate", "shop")
+        if not self.till.operate("event", "list"):
+            self.till.operate("event", "add", "3300", "--gate", "shop", "--audience", "till", "--account", "--data")
+        self.till.configure()
 
     def test_the_system_chooses_a_port_where_none_is_named_and_it_writes_no_core_dump(self):
         self.till.open_shop(listen=None)
@@ -339,7 +355,7 @@ class AShopsBounds(unittest.TestCase):
     def test_the_app_waits_for_20_seconds_and_sends_the_words_that_were_typed(self):
         record = self.till.path("record")
         self.till.open_shop(record=record)
-        self.till.list()
+        self.list()
         home = self.till.install("rich")
         waits = RecordedWaits(self.till.folder)
         self.addCleanup(setattr, self.till, "environment", self.till.environment)
@@ -352,4 +368,19 @@ class AShopsBounds(unittest.TestCase):
         sent = {(line["method"], line["target"], bytes.fromhex(line["body"])) for line in lines}
         self.assertEqual(sent, {("GET", "/prices", b""), ("POST", "/orders?item=tea", b"2"),
                                 ("POST", "/vouchers", b"spring")})
+        self.assertEqual(self.till.close_shop(), 0)
+
+    def test_a_device_that_the_configuration_revokes_is_served_no_more(self):
+        self.till.open_shop()
+        self.list()
+        home = self.till.install("bob")
+        self.assertEqual([answer["outcome"] for answer in self.till.app(home, "enrol", "prices")[0]],
+                         ["admitted", "served"])
+        device = self.till.operate("device", "list")[0]["device"]
+        self.till.operate("gate", "revoke", "shop", device)
+        self.till.log()
+        self.assertEqual(self.till.app(home, "prices")[0][0]["outcome"], "served", "before it has the configuration")
+        self.till.configure()
+        self.assertEqual(self.till.app(home, "prices")[0][0]["outcome"], "token refused")
+        self.assertIn("GET /prices: refused: The gate's configuration revokes this instance.\n", self.till.log())
         self.assertEqual(self.till.close_shop(), 0)

@@ -271,8 +271,8 @@ class Bounds(unittest.TestCase):
         self.site.write("backends", "")
         line = self.line.replace("127.0.0.1:9080", "127.0.0.1:0").replace("127.0.0.1:9081", "127.0.0.1:0").strip()
         for rule, more, words in (
-                ("host other.example.com\n  need none", "", "route a is for host other.example.com, which the account does"
-                 f" not list for the gate: it lists {HOST}"),
+                ("host other.example.com\n  need none", "", "route a is for host other.example.com, which the account"
+                 f" does not list for the gate: it lists {HOST}"),
                 ("need proof event 3301", EVENTS, "route a needs event 3301, which the account does not list for the"
                  " gate's audience: it lists 3300-3300"),
                 ("need proof event 3300", "", "route a needs event 3300, and this gate redeems none")):

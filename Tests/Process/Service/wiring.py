@@ -16,6 +16,7 @@ import ssl
 import subprocess
 import time
 
+from recorded_waits import RecordedWaits
 from service import BUILT, PATIENCE, Service, make_certificate, make_store, refusal
 
 WORDS = "four words of tests"
@@ -173,6 +174,24 @@ def test_leaving(checks, store):
         service.signal(signal.SIGTERM)
         checks.that(service.ended() == -signal.SIGTERM, "a second signal ends it at once")
         checks.that(not any("stopping" in line for line in service.lines), service.lines[-2:])
+
+
+def test_stop_times(checks, folder, store):
+    """The time that a stop waits, which passes at once here, and the shortest time to leave."""
+    for options, seconds in (((), 30), (("--drain-seconds", 25), 25)):
+        waits = RecordedWaits(folder)
+        waits.file.unlink(missing_ok=True)
+        with Service(*store, "--plain", *options, environment=waits.environment) as service:
+            with silent(service.port) as one:
+                one.sendall(b"POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n")
+                checks.that(one.recv(4096).startswith(b"HTTP/1.1 100 "), "a request is in flight")
+                checks.that(service.stop() == 1, f"{options}: it was given up")
+        found = [wait for wait, in waits.of("condition")]
+        checks.that(found == [float(seconds)], f"{options}: a stop waits for {found}")
+    with Service(*store, "--plain", "--leave-seconds", 1) as service:
+        service.signal(signal.SIGTERM)
+        checks.that(service.wait_for("leaving")["seconds"] == 1, "a second to leave")
+        service.process.kill()
 
 
 def silent(port):
@@ -351,6 +370,7 @@ def test_all(checks, folder, chain, key):
     test_first_line(checks, store, chain, key)
     test_addresses(checks, store)
     test_leaving(checks, store)
+    test_stop_times(checks, folder, store)
     test_limits(checks, store)
     test_open_files(checks, store)
     test_reports(checks, folder, store)
