@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The tool's bounds from both sides: sizes of files and answers, time limits, numbers, and a terminal's first line."""
+"""The tool's bounds from both sides: sizes of files and answers, time limits, numbers, and a terminal's first line.
+Each claim of a token, and each part of a service's answer that is wrong."""
 
 import base64
 import email.utils
@@ -12,6 +13,8 @@ import pty
 import subprocess
 import sys
 import unittest
+
+import jwt
 
 from detail_verbs import Alone, Server
 from place import BIN
@@ -236,3 +239,37 @@ class Bounds(unittest.TestCase):
         self.assertEqual((code, errors), (0, ""))
         self.assertTrue(text.strip() and os.path.exists(output))
         self.says(2, "--key is missing", "sdk", "new", "--mode", "production", "--sources", ROOT)
+
+    # Claims and answers
+
+    def test_each_claim_of_a_token_is_shown(self):
+        key = os.urandom(64)
+        encoded = base64.urlsafe_b64encode(key).rstrip(b"=").decode()
+        file = self.place.write("hs.jwk", json.dumps({"kty": "oct", "alg": "HS256", "k": encoded}))
+        told = {"exp": 4_000_000_000, "iss": "us", "sub": "device", "did": base64.b64encode(bytes([5] * 16)).decode(),
+                "ip": "192.0.2.1", "arc": "3OQ4KIY25V", "pay": base64.b64encode(bytes([6] * 32)).decode(),
+                "anno": ["debug", "root"], "jti": "x", "own": {"a": 1}}
+        for more, audience, shown in (({}, [], {}), ({"aud": "a.example.com"}, ["--audience", "a.example.com"],
+                                                     {"aud": ["a.example.com"]})):
+            token = jwt.encode(told | more, key, algorithm="HS256")
+            code, output, errors = self.run_in({}, "token", "check", token, "--key", file, *audience, "--json")
+            self.assertEqual((code, json.loads(output)), (0, {"valid": True, "claims": told | shown}), errors)
+        # Nothing is shown that the token does not say.
+        code, output, _ = self.run_in({}, "token", "check", jwt.encode({"exp": 4_000_000_000}, key, algorithm="HS256"),
+                                      "--key", file, "--json")
+        self.assertEqual((code, json.loads(output)), (0, {"valid": True, "claims": {"exp": 4_000_000_000}}))
+
+    def test_a_log_names_an_answer_that_is_no_key_and_its_help_names_each_status(self):
+        server, where = self.service()
+        part = self.place.write("part", bytes(64))
+        show = ["log", "show", part, "--hardware", ID, *where]
+        for body, words in ((b"{}", f"The account has no factory secret of hardware {ID}"),
+                            (b'{"sealed":"?"}', f"The account has no factory secret of hardware {ID}"),
+                            (b'{"sealed":"AAAA"}', "the service answered with something else than a factory key"),
+                            *((json.dumps({"sealed": "AAAA", "key": base64.b64encode(bytes(size)).decode()}).encode(),
+                               "the service answered with something else than a factory key") for size in (31, 33))):
+            server.body = body
+            self.says(1, f"^proofctl: {words}", *show)
+        for verb in ("show", "verify"):
+            self.assertIn("exit status: 0 whole, 1 no part could be read, 3 incomplete, 4 altered\n",
+                          self.run_in({}, "log", verb, "--help")[1])

@@ -319,7 +319,8 @@ class WithAnApp(unittest.TestCase):
             with self.subTest(side):
                 self.place.ask("api", "add", host, "--no-token", "--pin", right, where=where)
                 checked = self.place.ask("api", "check", host, "--ca", authority, where=where)
-                self.assertEqual([(one["host"], one["state"]) for one in checked], [(host, "well")])
+                self.assertEqual(checked, [{"host": host, "state": "well", "pins": 1,
+                                            "detail": "answers with status 404"}])
                 self.place.ask("pin", "set", host, wrong, where=where)
                 for why in (["--ca", authority], []):
                     code, output, _ = self.place.run("api", "check", host, *why, "--json", where=where)
@@ -331,6 +332,17 @@ class WithAnApp(unittest.TestCase):
         code, _, errors = self.place.run("policy", "show", where=["--service", f"https://{host}", *token])
         self.assertEqual(code, 1)
         self.assertRegex(errors, "certificate|trust")
+        # An address is asked under the account's pins.
+        self.addCleanup(self.place.ask, "config", "url", self.place.ask("config", "show")["url"])
+        self.addCleanup(self.place.ask, "pin", "service", "none")
+        self.place.ask("config", "url", f"https://{host}")
+        for pin, state, detail in (("none", "well", f"https://{host} answers, not pinned"),
+                                   (right, "well", f"https://{host} answers, with a pinned key"),
+                                   (wrong, "failed", f"https://{host}: ")):
+            self.place.ask("pin", "service", pin)
+            output = self.place.run("diagnose", "--regions", "--ca", authority, "--json")[1]
+            found, = (one for one in json.loads(output) if one["what"] == "region home")
+            self.assertEqual((found["state"], found["detail"].startswith(detail)), (state, True), found)
 
 
 class Everything(unittest.TestCase):
