@@ -368,6 +368,9 @@ class AShopsBounds(unittest.TestCase):
         sent = {(line["method"], line["target"], bytes.fromhex(line["body"])) for line in lines}
         self.assertEqual(sent, {("GET", "/prices", b""), ("POST", "/orders?item=tea", b"2"),
                                 ("POST", "/vouchers", b"spring")})
+        for line in lines:
+            kinds = [value for name, value in line["fields"] if name.lower() == "content-type"]
+            self.assertEqual(kinds, ["text/plain"] if line["method"] == "POST" else [], line)
         self.assertEqual(self.till.close_shop(), 0)
 
     def test_a_device_that_the_configuration_revokes_is_served_no_more(self):
@@ -376,8 +379,9 @@ class AShopsBounds(unittest.TestCase):
         home = self.till.install("bob")
         self.assertEqual([answer["outcome"] for answer in self.till.app(home, "enrol", "prices")[0]],
                          ["admitted", "served"])
-        device = self.till.operate("device", "list")[0]["device"]
-        self.till.operate("gate", "revoke", "shop", device)
+        seen = self.till.operate("device", "list")[0]
+        self.assertEqual(seen["said"]["app"], "shop-app")
+        self.till.operate("gate", "revoke", "shop", seen["device"])
         self.till.log()
         self.assertEqual(self.till.app(home, "prices")[0][0]["outcome"], "served", "before it has the configuration")
         self.till.configure()

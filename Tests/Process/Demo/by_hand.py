@@ -118,9 +118,24 @@ class AtALock(unittest.TestCase):
                      "backend/factory.key", "backend/sealing.jwk", "phone/app/account", "phone/app/backend",
                      "phone/paired/link", "phone/paired/hardware", "phone/storage/measurement/measurement"):
             self.assertEqual(mode(name), 0o600, name)
+        # The service was told which app it is.
+        self.assertEqual({seen["said"]["app"] for seen in self.operate("device", "list")}, {"sample-app"})
         # Only the lock has its key.
-        self.assertEqual(set(os.listdir(self.door / "lock")) - {"socket"}, {"flash", "flash.state"})
+        # The lock makes its socket and its state when it is switched on.
+        self.assertEqual(set(os.listdir(self.door / "lock")) - {"socket", "flash.state"}, {"flash"})
         self.assertRegex((self.door / "service" / "store.key").read_text(), "^[0-9a-f]{64}$")
+
+    def test_the_bundle_of_an_app_has_its_files(self):
+        bundle = self.door / "phone" / "app"
+        files = {str(path.relative_to(bundle)): path for path in bundle.rglob("*") if path.is_file()}
+        self.assertEqual(set(files), {"account", "api", "authority.pem", "backend", "rules", "version", "views/main"})
+        for name, text in (("rules", "doors stay shut at night\n"), ("version", "1.0\n"),
+                           ("views/main", "a big round button\n")):
+            self.assertEqual(files[name].read_text(), text)
+        self.assertRegex(files["backend"].read_text(), r"^http://127\.0\.0\.1:[1-9]\d{3,4}$")
+        self.assertRegex(files["authority.pem"].read_text(), "^-----BEGIN CERTIFICATE-----\n")
+        self.assertEqual((self.door / "phone" / "paired" / "link").read_text(), self.socket)
+        self.assertEqual((self.door / "phone" / "paired" / "hardware").read_text(), self.hardware["id"])
 
     def test_a_folder_that_is_there_is_not_prepared(self):
         status, output, errors = self.stage.play("--prepare", str(self.door))
