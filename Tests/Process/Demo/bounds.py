@@ -39,6 +39,34 @@ def notified(verdict):
     return [NOTIFIED + packet for packet in frame.fragments(message.Type.VERDICT, content, 20)]
 
 
+class LockByHand:
+    """A lock's side of a link: it answers, and keeps each message that came."""
+
+    def __init__(self, link):
+        self.link, self.messages = link, []
+        assert link.recv(2000) == SUBSCRIBE
+        link.send(SUBSCRIBED)
+
+    def take(self, handle, verdict):
+        """Takes a message that is written to a handle, and answers it."""
+        receiver, state = frame.Receiver(), frame.MORE
+        while state == frame.MORE:
+            pdu = self.link.recv(2000)
+            assert pdu[:3] == bytes([0x52, handle, 0]), pdu
+            state = receiver.receive(pdu[3:])
+        assert state == frame.COMPLETE, state
+        self.messages.append(receiver.message)
+        for pdu in notified(verdict):
+            self.link.send(pdu)
+
+    def challenge(self, content):
+        """Hands out a challenge, in parts of 22 bytes."""
+        assert self.link.recv(2000) == READ
+        self.link.send(b"\x0b" + content[:22])
+        assert self.link.recv(2000) == READ_ON + bytes([22, 0])
+        self.link.send(b"\x0d" + content[22:])
+
+
 class Socketed(unittest.TestCase):
     """A test with a short folder for sockets."""
 

@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import unittest
 
+from bounds import LockByHand, message
 from demonstration import BIN, MOMENT, Stage
 
 # Lines that are no verb of the app.
@@ -416,6 +417,31 @@ class AtALock(unittest.TestCase):
         self.assertEqual(self.attack("spend", "--hardware", other, "--store", store, *at),
                          (1, "", f"proof-demo attack: there is no token for {other} in the copied store\n"))
         self.assertEqual(self.app("open")[0], 0)
+
+    def test_a_stolen_token_is_sent_as_it_is_and_a_command_to_open_follows(self):
+        path = str(self.place / "thief")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+            listener.settimeout(MOMENT)
+            listener.bind(path)
+            listener.listen()
+            store = str(self.door / "phone" / "storage" / "measurement")
+            attack = self.stage.start("attack", "spend", "--hardware", self.hardware["id"], "--store", store,
+                                      "--socket", path)
+            link, _ = listener.accept()
+            with link:
+                link.settimeout(MOMENT)
+                lock = LockByHand(link)
+                lock.take(0x03, 3)
+                lock.challenge((7).to_bytes(8, "little") + bytes(range(1, 33)))
+                lock.take(0x08, 17)
+                output, errors = attack.communicate(timeout=MOMENT)
+        os.unlink(path)
+        self.assertEqual((attack.returncode, output, errors), (0, "held, then device differs\n", ""))
+        token, command = lock.messages
+        self.assertEqual((token[:2], token[4:8].hex()), (b"PT", self.hardware["id"][:8]))
+        said = message.parse_command(command)
+        self.assertEqual((said.kind, said.cls, said.instance_id.hex(), said.counter, said.command),
+                         (1, 1, self.instance, 7, b"open"))
 
     def test_a_lock_that_hangs_up_is_told(self):
         path = str(self.place / "gone")
