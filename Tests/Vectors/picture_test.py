@@ -21,8 +21,8 @@ class Pictures(unittest.TestCase):
         self.text = SWIFT.read_text(encoding="utf-8")
 
     def test_the_drawings(self) -> None:
-        rows = re.findall(r'\(\s*(\d), (\d+), (\d+), (true|false),\s*\[\s*"(\w{64})",\s*"(\w{64})",\s*\]', self.text)
-        self.assertEqual(len(rows), 6)
+        rows = re.findall(r'\(\s*(\d+), (\d+), (\d+), (true|false),\s*\[\s*"(\w{64})",\s*"(\w{64})",\s*\]', self.text)
+        self.assertEqual(len(rows), 9)
         for seed, x, y, has_ruler, *expected in rows:
             drawn = picture.pictures(hashlib.sha256(bytes([int(seed)])).digest(), int(x), int(y), has_ruler == "true")
             self.assertEqual([digest(file) for file in drawn], expected, seed)

@@ -59,6 +59,30 @@ import Testing
         "a1d8ea727c283ce81cd528aa072400ca48bb1e10f58888525ba191f12f2fa6d0",
       ]
     ),
+    // Shades beyond the lightest one.
+    (
+      67, 60, 70, false,
+      [
+        "f18a0ef7f0cddc993be09d87ef7d224b20e26863de8d02371d5461ce23885d74",
+        "d1b2703e845e3fcab64dc3883dd9ad29e304cc36ba8c72f6fc769f02fae8fff4",
+      ]
+    ),
+    // Shades beyond the darkest one, and a first dent that is just free: 44 pixels beside the gap.
+    (
+      7, 64, 51, true,
+      [
+        "19bfba549b4ea942c731221669f1a7c82b1d788ae7ea200df41da1b38e73edc3",
+        "6a0238c89b5c0f434ef17c1ffd120d4c53118172e449b1d071a6fe0e5c1e8c84",
+      ]
+    ),
+    // The same, and 44 pixels below the gap.
+    (
+      9, 52, 13, false,
+      [
+        "6e7039b643b47586caac0ff85c48818e5c04dd09409ee77b481a3ec692ac6271",
+        "7e6b192ffb32e58a5425a8f652de1f4b49b2f069fd0ab530998f8bdf5782b49f",
+      ]
+    ),
   ]
 
   @Test("Landscape, gap, dents, ruler and piece of a seed are those of the second implementation")
