@@ -6,10 +6,16 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
+import sys
+import tempfile
 import unittest
 
-from demonstration import BIN, PATIENCE, Stage
+from demonstration import BIN, PATIENCE, ROOT, Stage
+
+sys.path.insert(0, str(ROOT / "Tests" / "Support" / "Runner"))
+from recorded_waits import RecordedWaits  # noqa: E402
 
 LOCK_ACTS = ["Online, once", "Offline: service and backend are stopped", "The owner lends, offline",
              "Attacks on the link", "Attacks on the app", "Stolen goods", "A bad radio", "An update of the app",
@@ -180,6 +186,24 @@ class Narration(unittest.TestCase):
         headings = [line for line in text.splitlines() if line in LOCK_ACTS + SHOP_ACTS]
         self.assertEqual(headings, LOCK_ACTS[:2])
         check_table(self, text)
+
+    def test_a_slow_story_pauses_for_2_seconds_before_each_line(self):
+        lock = pathlib.Path(self.stage.folder) / "program"
+        lock.write_text(f"#!/bin/sh\ncase $* in *--provision*) exec '{BIN}/proof-hardware' \"$@\" ;; esac\nexit 7\n")
+        lock.chmod(0o755)
+        self.addCleanup(lock.unlink)
+        folder = tempfile.mkdtemp(prefix="w")
+        self.addCleanup(shutil.rmtree, folder)
+        before = dict(self.stage.environment)
+        self.addCleanup(setattr, self.stage, "environment", before)
+        for words, seconds in ((["--slow"], [2.0, 2.0]), ([], [])):
+            waits = RecordedWaits(folder, sleeps=1000)
+            waits.file.unlink(missing_ok=True)
+            self.stage.environment = before | waits.environment
+            told = json.loads(self.stage.play("--json", "--hardware", str(lock), *words)[1])
+            # Threads that spin ask for sleeps of less than a millisecond.
+            pauses = [pause for pause in waits.sleeps() if pause > 0.5]
+            self.assertEqual((len(told["lines"]), pauses), (2, seconds))
 
     def test_a_step_that_cannot_be_played_is_a_line_with_the_reason(self):
         lock = pathlib.Path(self.stage.folder) / "program"

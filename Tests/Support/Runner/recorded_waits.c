@@ -2,7 +2,8 @@
 
 // Records how long a process would wait, preloaded into it. RECORDED_WAITS names a file that gets a line for each wait:
 //
-//   sleep SECONDS      nanosleep; it returns at once until RECORDED_SLEEPS calls were made, and waits from then on
+//   sleep SECONDS      sleep and nanosleep; they return at once until RECORDED_SLEEPS calls were made, and wait from
+//                      then on
 //   condition SECONDS  pthread_cond_timedwait of 20 s or more; it times out at once
 //   curl OPTION VALUE  curl_easy_setopt of a time limit, in milliseconds
 //
@@ -59,6 +60,11 @@ int nanosleep(const struct timespec *wanted, struct timespec *left) {
   record_seconds("sleep", wanted->tv_sec, wanted->tv_nsec);
   if (most != NULL && atomic_fetch_add(&sleeps, 1) < atoi(most)) return 0;
   return ((sleep_function *)dlsym(RTLD_NEXT, "nanosleep"))(wanted, left);
+}
+
+unsigned sleep(unsigned seconds) {
+  const struct timespec wanted = {.tv_sec = (time_t)seconds};
+  return nanosleep(&wanted, NULL) == 0 ? 0 : seconds;
 }
 
 int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex,
