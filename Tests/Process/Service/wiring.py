@@ -245,6 +245,20 @@ def test_open_files(checks, store):
                 checks.that(found == expected + CONNECTIONS_MORE, f"{options}: {found} files of {expected}")
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    # The system's own limit may be exactly that, and not less.
+    for allowed in (2 * 1024 + CONNECTIONS_MORE, 2 * 1024 + CONNECTIONS_MORE - 1):
+        process = subprocess.Popen(
+            ["bash", "-c", f'ulimit -n {allowed}; exec "$@"', "bash", BUILT / "proof-service", *store, "--plain",
+             "--listen", "127.0.0.1:0"], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        with process:
+            first = process.stdout.readline()
+            process.terminate()
+            said = process.stderr.read()
+        if allowed % 2:
+            words = "2176 files may have to be open at once, and the system allows 2175: lower --connections"
+            checks.that(first == "" and process.returncode == 1 and words in said, f"{allowed} files: {first}{said}")
+        else:
+            checks.that(" listening " in first and process.returncode == 0, f"{allowed} files: {first}{said}")
 
 
 class Office:
