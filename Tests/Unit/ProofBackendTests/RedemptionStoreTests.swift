@@ -59,6 +59,31 @@ import Testing
     #expect(back.eventsOfDevice == .init(minute: 2, hour: 2, day: 4))
   }
 
+  @Test(
+    "A pair of device and account counts for a minute, an hour and a day, to the second",
+    arguments: Kind.allCases)
+  func spans(_ kind: Kind) throws {
+    let folder = TestFolder()
+    let store = try kind.make(folder)
+    let rows: [(UInt64, [UInt32])] = [
+      (59, [1, 1, 1]), (60, [0, 1, 1]), (3_599, [0, 1, 1]), (3_600, [0, 0, 1]),
+      (86_399, [0, 0, 1]), (86_400, [0, 0, 0]),
+    ]
+    for index in rows.indices {
+      _ = try Self.counts(store, index, device: index, account: index, at: 0)
+    }
+    for (index, (seconds, expected)) in rows.enumerated() {
+      let last = try Self.counts(store, 100 + index, device: index, account: nil, at: seconds)
+      let accounts = try #require(last).accountsOfDevice
+      #expect([accounts.minute, accounts.hour, accounts.day] == expected, "\(seconds)")
+      // Another device of the account counts beside the first one.
+      let other = try Self.counts(
+        store, 200 + index, device: 100 + index, account: index, at: seconds)
+      let devices = try #require(other).devicesOfAccount
+      #expect([devices.minute, devices.hour, devices.day] == expected.map { $0 + 1 }, "\(seconds)")
+    }
+  }
+
   @Test("A token that loses the single use raises no count", arguments: Kind.allCases)
   func losers(_ kind: Kind) throws {
     let folder = TestFolder()
