@@ -101,6 +101,7 @@ struct HardwareLogTests {
     #expect(entry.verdictNumber == block.number("verdict"))
     #expect((entry.commandClass, entry.kind) == (block.number("class"), block.number("kind")))
     #expect((entry.time ?? 0, entry.counter) == (block.time("epoch"), block.number("counter")))
+    #expect((entry.time == nil) == block.has("epoch", "0"))
     #expect(entry.number == number)
     let who = block.bytes("who")
     if let note = entry.note {
