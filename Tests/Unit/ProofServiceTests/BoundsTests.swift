@@ -50,7 +50,7 @@ import Testing
     #expect(SpentRing.placeBytes == [0, 7, 6])
     #expect(FirstFetches.addressPart == 10)
     #expect(Sweeper.devicesMax == 1_000 && Sweeper.markMargin == 120)
-    #expect(SQLiteStore.checkedPagesMax == 2_048)
+    #expect(SQLiteStore.checkedPagesMax == 2_048 && SQLiteReaders.countMax == 8)
   }
 
   /// docs/ROTATION.md: the old key is kept for a minute after its last token's end, and a public
