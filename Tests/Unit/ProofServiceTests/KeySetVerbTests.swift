@@ -130,6 +130,21 @@ import Testing
     #expect(try management.hardware(id).features == [.log, .ratchet, .grants])
   }
 
+  @Test func `hardware that goes while its features change is unknown, and does not come back`()
+    throws
+  {
+    let store = InterruptedStore()
+    let bench = try Bench(store)
+    let (management, id) = (bench.management, try HardwareID([UInt8](repeating: 7, count: 16)))
+    let key = try HardwarePublicKey([UInt8](repeating: 7, count: 32))
+    try management.addHardware(HardwareIdentity(id: id, publicKey: key), name: "lock")
+    store.interrupt { try! store.apply([.remove(.hardware, id.description)]) }
+    #expect(throws: ServiceError.unknown("hardware", name: id.description)) {
+      try management.changeHardware(id, adding: .log)
+    }
+    #expect(try management.hardware().isEmpty)
+  }
+
   // MARK: Hardware
 
   @Test func `hardware is shown as it was added, and its secret sealed alone`() throws {

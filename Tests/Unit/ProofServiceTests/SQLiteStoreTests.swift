@@ -312,6 +312,9 @@ import Testing
     }
     let store = try SQLiteStore(at: path)
     #expect(try store.row("a", of: .api) == [1] && store.revision() == 7)
+    let ring = try SQLiteConnection(path: path, patience: 0)
+    #expect(
+      try ring.number("SELECT count(*) FROM spent_ring WHERE floor = 0 AND last = 0") == 64)
     let row = try #require(try store.device(Spender.device(1)))
     #expect(row.firstSeen == 5 && row.lastSeen == 6 && row.generation == 4 && row.note == [9])
     #expect(row.version == 1)

@@ -211,6 +211,21 @@ import Testing
   }
 
   @Test(arguments: StoreKind.all)
+  func `the first generation of a dropped device is a floor, too, at gates and without one`(
+    _ kind: StoreKind
+  ) throws {
+    let spender = try spender(kind)
+    let gate = try GateID([UInt8](repeating: 4, count: 16))
+    func drop(_ gate: GateID?) throws -> [UInt32] {
+      #expect(try spender.see(device, generation: 1, must: true, gate: gate) == .used)
+      #expect(try spender.store.dropDevices(lastSeenBefore: spender.now + 1, atMost: 1) == 1)
+      return try [spender.store.generationFloor(), spender.store.gateGenerationFloor()]
+    }
+    #expect(try drop(nil) == [1, 0])
+    #expect(try drop(gate) == [1, 1])
+  }
+
+  @Test(arguments: StoreKind.all)
   func `a glance at a device sees what looking twice would see`(_ kind: StoreKind) throws {
     let spender = try spender(kind)
     let store = spender.store

@@ -171,6 +171,18 @@ import Testing
     }
   }
 
+  @Test func `a store of this version is opened while another process writes, and not changed`()
+    throws
+  {
+    let other = try connection()
+    try other.execute("BEGIN IMMEDIATE")
+    let store = try SQLiteStore(at: path, patience: 0)
+    #expect(try store.revision() == 0)
+    #expect(throws: StoreError.busy(path: path)) { try store.advance("a", by: 1) }
+    try other.execute("ROLLBACK")
+    #expect(try store.advance("a", by: 1) == 0)
+  }
+
   // MARK: Jobs
 
   private func raise(

@@ -86,6 +86,21 @@ import Testing
     }
   }
 
+  @Test func `a sealed token that does not open has the problem of sealing keys alone`() throws {
+    let bench = try Bench()
+    let management = bench.management
+    let lost = try management.exampleToken(for: Bench.lockAPI, isValid: false)
+    let problem = "\(JOSEError.decryptionFailed)"
+    for (id, algorithm) in [("e", KeyAlgorithm.es256), ("f", .edDSA), ("h", .hs256)] {
+      try management.addKey(algorithm, id: id)
+      #expect(try management.check(token: lost).problem == problem, "\(id)")
+    }
+    try management.addPublicKey(JSONWebKey.random(.ecdhES, id: "b").publicJSON(), for: .ecdhES)
+    #expect(
+      try management.check(token: lost).problem
+        == problem + " If it is sealed to a backend's public key, only that backend opens it.")
+  }
+
   @Test func `a token of an earlier version names no key, and is checked by the active one`()
     throws
   {

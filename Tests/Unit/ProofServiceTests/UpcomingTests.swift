@@ -181,4 +181,97 @@ import Testing
       try Self.register(updated, for: bench, updating: stranger)
     }
   }
+
+  @Test func `an update is predicted until its registration ends, the newest one of several`()
+    throws
+  {
+    let bench = try Bench()
+    var (first, second) = (Self.updated(bench.app), Self.updated(bench.app))
+    first.evidence[Name(.app, 3, "1")] = Digest(hashing: [1])
+    second.evidence[Name(.app, 3, "1")] = Digest(hashing: [2])
+    for (app, name, seconds) in [(first, "2.0", nil), (second, "3.0", 60)]
+      as [(TestApp, String, Int?)]
+    {
+      try bench.management.register(
+        app.digest, name: name, expireAfter: seconds,
+        prediction: Prediction(updates: bench.app.digest, records: try Self.records(app)))
+      bench.clock.advance(by: 1)
+    }
+    func labels() throws -> [String] { try Self.ask(bench, bench.app).answer.upcoming.map(\.label) }
+    #expect(try labels() == ["3.0"])
+    bench.clock.advance(by: 58)
+    #expect(try labels() == ["3.0"])
+    bench.clock.advance(by: 1)
+    #expect(try labels() == ["2.0"])
+  }
+
+  @Test func `an app without an update gets the token of the environment to come alone`() throws {
+    let bench = try Bench()
+    var side = bench.app
+    side.evidence[Name(.app, 2, "executable")] = Digest(hashing: [77])
+    try bench.management.register(side.digest, name: "side 1.0")
+    try Self.register(Self.updated(bench.app), for: bench)
+    let records = try EvidenceSet([
+      EvidenceRecord(SourceID(.environment, 9), name: "kernel", digest: Digest(hashing: [9]))
+    ])
+    try bench.management.register(
+      Prediction.name(ofEnvironment: records), name: "kernel 6.13",
+      prediction: Prediction(records: records))
+    for (app, expected) in [(bench.app, [true, true, true]), (side, [false, true, false])] {
+      let upcoming = try Self.ask(bench, app).answer.upcoming
+      #expect(upcoming.map { (try? bench.sealedClaims($0.token)) != nil } == expected)
+    }
+  }
+
+  @Test func `an app takes pairs by the property “upcoming” with the value 1`() throws {
+    let bench = try Bench()
+    try Self.register(Self.updated(bench.app), for: bench)
+    for (name, value, count) in [
+      ("upcoming", "1", 1), ("upcoming", "2", 0), ("upcoming", "", 0), ("other", "1", 0),
+    ] {
+      let challenge = try bench.challenge(bench.app, .measurement, host: Bench.lockAPI)
+      let subject = AttestationReport.Subject(
+        .measurement, name: Bench.lockAPI, properties: [.init(name, value)])
+      let report = try bench.app.report(subject, answering: challenge)
+      let answer = try bench.send(report, challenge.draft.salt, bench.app)
+      #expect(answer.upcoming.count == count, "\(name) \(value)")
+    }
+  }
+
+  @Test func `an update needs the executable's own record in each source that is asked for`() throws
+  {
+    let (file, link) = (try SourceID(.app, 1), try SourceID(.environment, 6))
+    func missing(_ names: [String], _ asked: [SourceID], isUpdate: Bool = true) throws -> [SourceID]
+    {
+      let records = try EvidenceSet(
+        names.map { try EvidenceRecord(file, name: $0, digest: Digest(hashing: [1])) })
+      let updates = isUpdate ? try AppDigest([UInt8](repeating: 4, count: 32)) : nil
+      return Prediction(updates: updates, records: records).missing(of: asked)
+    }
+    #expect(try missing(["libc.so.6"], [file, link]) == [file, link])
+    #expect(try missing(["executable"], [file, link]) == [link])
+    #expect(try missing(["executable", "libc.so.6"], [file]) == [])
+    #expect(try missing(["libc.so.6"], [link]) == [link])
+    #expect(try missing(["libc.so.6"], []) == [])
+    #expect(try missing(["libc.so.6"], [file, link], isUpdate: false) == [])
+  }
+
+  @Test func `an environment to come has no update, and no key of an unknown build`() throws {
+    let bench = try Bench()
+    let updated = Self.updated(bench.app)
+    let records = try Self.records(updated)
+    let environment = try Prediction.name(ofEnvironment: records)
+    try bench.management.register(
+      environment, name: "e", prediction: Prediction(records: records))
+    #expect(throws: ServiceError.unknown("registration", name: environment.description)) {
+      try bench.management.register(
+        updated.digest, name: "u", prediction: Prediction(updates: environment, records: records))
+    }
+    let key = try KeyID([UInt8](repeating: 9, count: 8))
+    #expect(throws: ServiceError.unknown("SDK build", name: key.description)) {
+      try bench.management.register(
+        updated.digest, name: "u",
+        prediction: Prediction(updates: bench.app.digest, records: records, keyID: key))
+    }
+  }
 }
