@@ -103,7 +103,23 @@ struct DurableFilesTests {
       }
       #expect(pauses == milliseconds)
     }
+    // A lock is waited for only if that was said.
+    #expect(throws: FolderLock.Refusal.held(by: getpid())) {
+      try FolderLock(path, pause: { Issue.record("the lock was waited for") })
+    }
     withExtendedLifetime(first) {}
+  }
+
+  @Test("the file of a lock has 16 bytes, and only its owner's bits")
+  func lockFile() throws {
+    let place = try Place()
+    for mode in [0o600, 0o601, 0o602, 0o604, 0o610, 0o620, 0o640, 0o700, 0o777] {
+      let path = place.file("lock", mode: mode)
+      let lock = try FolderLock(path)
+      #expect(try place.mode("lock") == 0o600, "\(String(mode, radix: 8))")
+      #expect(try Data(contentsOf: URL(filePath: path)).count == 16)
+      withExtendedLifetime(lock) {}
+    }
   }
 
   @Test("a lock that ends during the wait is taken, and its file names the new owner")
@@ -193,6 +209,7 @@ struct DurableFilesTests {
     #expect(try folder.read("file", limit: 100) == bytes)
     #expect(try folder.read("file", limit: 98) == Array(bytes[..<99]))
     #expect(try folder.read("file", limit: 0) == [0])
+    #expect(try folder.read("file", from: 1, limit: 2) == [1, 2, 3])
     #expect(try folder.read("file", from: 90, limit: 5) == Array(bytes[90..<96]))
     #expect(try folder.read("file", from: 99, limit: 5) == [99])
     #expect(try folder.read("file", from: 100, limit: 5) == [])
@@ -232,6 +249,11 @@ struct DurableFilesTests {
       folder.close(end)
     }
     #expect(try folder.read("one", limit: 9) == [2, 3, 4, 5])
+    // Nothing that is written is no progress, whatever the call before ended with.
+    let end = try folder.openAtEnd("one")
+    _ = try folder.read("none", limit: 1)
+    #expect(Self.code { () throws(FileFailure) in _ = try folder.write([], to: end) } == EIO)
+    folder.close(end)
     _ = place.file("open", mode: 0o666)
     folder.close(try folder.openAtEnd("open"))
     #expect(try place.mode("open") == 0o600)
