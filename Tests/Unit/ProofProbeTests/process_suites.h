@@ -33,5 +33,7 @@ extern const struct suite process_kept_suite;
 extern const struct suite process_memory_suite;
 extern const struct suite process_variables_suite;
 extern const struct suite process_numbers_suite;
+extern const struct suite process_bounds_suite;
+extern const struct suite process_index_suite;
 
 #endif
