@@ -5,6 +5,7 @@
 
 import contextlib
 import http.client
+import json
 import os
 import pathlib
 import re
@@ -18,7 +19,7 @@ import unittest
 
 from alone_gate_test import RULES, TOLD
 from gate_site import GateProcess, Site
-from parties import HOST, PATIENCE, Prover
+from parties import HOST, PATIENCE, Prover, answer
 from recorded_waits import RecordedWaits
 from redeeming import Asker
 import certificates
@@ -304,6 +305,43 @@ class Bounds(unittest.TestCase):
                          "the table of demands is full")
         # A client whose demand stands gets another one.
         self.assertEqual(post(9_999, "memory"), (204, b""))
+
+    # Requests
+
+    def test_a_challenge_has_a_name_and_a_client_that_answers_it_is_cleared(self):
+        self.site.ask("challenge", "add", "slow", "--kind", "work", "--level", "3", "--life", "60")
+        self.addCleanup(self.site.ask, "challenge", "remove", "slow")
+        self.site.configure()
+        gate = self.start()
+
+        def get(name, fields=(), method="GET"):
+            told = {"X-Original-Host": HOST, "X-Original-Scheme": "https"}
+            connection = http.client.HTTPConnection("127.0.0.1", gate.port, timeout=PATIENCE)
+            with contextlib.closing(connection):
+                connection.request(method, f"/.well-known/proofkit/challenges/{name}", headers=told | dict(fields))
+                found = connection.getresponse()
+                return found.status, found.headers, found.read()
+
+        status, fields, _ = get("slow")
+        self.assertEqual((status, len(fields["Proof-Challenge"])), (428, 80))
+        status, _, body = get("slow", answer(fields))
+        said = json.loads(body)
+        self.assertEqual((status, set(said)), (200, {"clearance", "expires"}))
+        self.assertEqual(get("slow", [("Proof-Clearance", said["clearance"])])[0], 200)
+        self.assertEqual([get("none")[0], get("slow", method="POST")[0]], [404, 405])
+        found = gate.get("/metrics")
+        for code, count in (("challenge-work", 1), ("cleared", 2)):
+            self.assertIn(f'proof_gate_judgements_total{{route="page",result="{code}",watched="no"}} {count}\n', found)
+
+    def test_threads_answer_as_many_as_the_option_says(self):
+        def threads(*options):
+            gate = self.start(*options)
+            status = pathlib.Path(f"/proc/{gate.process.pid}/status").read_text()
+            gate.end()
+            return int(re.search(r"^Threads:\s+(\d+)$", status, re.M)[1])
+
+        usual = threads()
+        self.assertEqual((threads("--threads 8"), threads("--threads 11")), (usual, usual + 3))
 
     # Files
 
