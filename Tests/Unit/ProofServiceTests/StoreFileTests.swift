@@ -100,6 +100,30 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: place.path).isEmpty)
   }
 
+  /// The open files of the folder, each as often as it is open.
+  private func open() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
+      try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
+    }.filter { $0.hasPrefix(place.path) }
+  }
+
+  @Test func `no file stays open after it was made or named, and none after its store`() throws {
+    try SQLiteFile.make(path)
+    #expect(try open() == [])
+    try SQLiteFile.name(path, place.path(of: "named"))
+    #expect(try open() == [])
+    do {
+      let store = try SQLiteStore(creatingAt: path)
+      try store.apply([.put(.api, "a", [1])])
+      #expect(try !open().isEmpty)
+    }
+    #expect(try open() == [])
+    #expect(throws: StoreError.foreign(path: place.path(of: "named"))) {
+      try SQLiteStore(at: place.path(of: "named"))
+    }
+    #expect(try open() == [])
+  }
+
   @Test func `a connection that is let go leaves its file alone, whatever it ran`() throws {
     try SQLiteFile.make(path)
     let files = { try FileManager.default.contentsOfDirectory(atPath: place.path).sorted() }

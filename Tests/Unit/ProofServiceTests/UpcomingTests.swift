@@ -274,4 +274,51 @@ import Testing
         prediction: Prediction(updates: bench.app.digest, records: records, keyID: key))
     }
   }
+
+  /// The reasons why the log has no pair.
+  private static func reasons(_ log: HandLog) -> [String] {
+    log.all.flatMap(\.details).filter { $0.0 == "upcoming" }.map(\.1)
+  }
+
+  @Test func `an update of another build is measured under that build's key until it is revoked`()
+    throws
+  {
+    let log = HandLog()
+    let bench = try Bench(log: log)
+    let (updated, key) = (Self.updated(bench.app), [UInt8](repeating: 9, count: 16))
+    let build = try bench.management.addSDKBuild(key: secret(key), name: "2", mode: .development)
+    let registration = try bench.management.register(
+      updated.digest, name: "door 2.0",
+      prediction: Prediction(
+        updates: bench.app.digest, records: Self.records(updated), keyID: build.id))
+    let pair = try #require(try Self.ask(bench, bench.app).answer.upcoming.first)
+    let claims = try bench.sealedClaims(pair.token)
+    let hasKey = claims.measurement?.withProofKey { JOSESecret(copying: $0).matches(secret(key)) }
+    #expect(hasKey == true && claims.others.text("mmd") == "development")
+    func reason() throws -> String? {
+      guard case .object(let shown)? = try bench.management.shown(registration)["upcoming"] else {
+        return nil
+      }
+      #expect(shown.text("keyID") == build.id.description)
+      return shown.text("reason")
+    }
+    #expect(try reason() == nil && Self.reasons(log) == [])
+    try bench.management.revokeSDKBuild(build.id)
+    #expect(try Self.ask(bench, bench.app).answer.upcoming.isEmpty)
+    let words = "the SDK key \(build.id) is unknown or revoked"
+    #expect(try reason() == words && Self.reasons(log) == ["none, \(words)"])
+  }
+
+  @Test func `records of a source that no app is asked for give no pair`() throws {
+    let log = HandLog()
+    let bench = try Bench(policy: [.sourcesWithout: "3/9"], log: log)
+    let records = try EvidenceSet([
+      EvidenceRecord(SourceID(.environment, 9), name: "kernel", digest: Digest(hashing: [9]))
+    ])
+    try bench.management.register(
+      Prediction.name(ofEnvironment: records), name: "kernel 6.13",
+      prediction: Prediction(records: records))
+    #expect(try Self.ask(bench, bench.app).answer.upcoming.isEmpty)
+    #expect(Self.reasons(log) == ["none, no source of its records is asked for"])
+  }
 }
