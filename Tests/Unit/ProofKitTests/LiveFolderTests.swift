@@ -28,6 +28,35 @@ struct LiveFolderTests {
     #expect(try !openFiles().contains { $0.hasSuffix("/log") && $0.hasPrefix(place) })
   }
 
+  @Test("no file stays open after it was read, made, replaced, refused or locked in vain")
+  func others() throws {
+    let place = URL(filePath: "/var/tmp").appending(path: "proofkit-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: place) }
+    do { _ = try LiveFolder(place + "/inner") }
+    #expect(try openFiles(in: place) == [])
+    let folder = try LiveFolder(place)
+    #expect(try openFiles(in: place) == [place])
+    try SecretFile.create(place + "/key", [1, 2].span)
+    try SecretFile.replace(place + "/key", [3, 4].span)
+    for limit in [1, 2] { _ = try? SecretFile.read(place + "/key", limit: limit) }
+    for name in ["key", "inner", "none"] {
+      _ = try? SecretFile.read("\(place)/\(name)", limit: 9)
+      _ = try? SmallFile.read("\(place)/\(name)", limit: 9)
+      _ = try? folder.read(name, limit: 9)
+      try? SecretFile.create("\(place)/\(name)/x", [1].span)
+    }
+    #expect(try openFiles(in: place) == [place])
+    let first = try FolderLock(place + "/lock")
+    for _ in 0..<2 { #expect(throws: FolderLock.Refusal.self) { try FolderLock(place + "/lock") } }
+    #expect(try openFiles(in: place) == [place, place + "/lock"])
+    withExtendedLifetime((folder, first)) {}
+  }
+
+  /// The open files of a folder, each as often as it is open.
+  private func openFiles(in folder: String) throws -> [String] {
+    try openFiles().filter { $0.hasPrefix(folder) }.sorted()
+  }
+
   /// The names of the files that this process has open.
   private func openFiles() throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
