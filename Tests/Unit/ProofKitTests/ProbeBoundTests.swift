@@ -69,6 +69,16 @@ final class ProbeBoundTests {
   }
 }
 
+@Suite("An installed app's own records")
+struct InstalledRecordTests {
+  @Test("are those of its executable and its folders: the sources 2 and 3 of the class app")
+  func sources() throws {
+    let records = try InstalledApp(executable: "/bin/sh", bundle: nil).evidence().records
+    let sources = Set(records.map { "\($0.source)" })
+    #expect(sources.contains("app 2") && sources.isSubset(of: ["app 2", "app 3"]))
+  }
+}
+
 @Suite("The system as the library names it")
 struct SystemNameTests {
   @Test("the kernel has its release and the machine, without what follows a name")

@@ -73,6 +73,22 @@ struct ConfigurationBoundTests {
     }
   }
 
+  @Test("of two configurations that the service sent with one serial, the first is kept")
+  func adopted() throws {
+    let first = try AccountConfiguration(service.configuration(serial: 7))
+    let same = try AccountConfiguration(
+      service.configuration(serial: 7, claims: ["iat": "1900000009"]))
+    var state = AttestorState()
+    state.session = AttestorState.Session(
+      initial: try InitialConfiguration(service.shortForm), comment: nil, store: nil, number: 1,
+      configuration: nil)
+    for _ in 1...2 {
+      state.adopt(first)
+      state.adopt(same)
+      #expect(state.session?.configuration?.text == first.text && first.text != same.text)
+    }
+  }
+
   @Test("a region's name of 32 characters is one, and an IPv6 address has two colons at least")
   func names() throws {
     let name = String(repeating: "r", count: 32)
