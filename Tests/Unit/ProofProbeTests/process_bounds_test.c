@@ -219,9 +219,12 @@ static void failures_have_their_numbers_and_paths(void) {
   test_case("a third record that the caller refuses");
   failed(probe, pfp_probe_collect(probe, &draft, refuse, &calls), PFP_E_CORE, -5, 0, "board serial");
   CHECK_NUMBER(calls, 3);
+  CHECK_ZEROS(&measured, sizeof measured);
+  CHECK_ZEROS(&diagnosis, sizeof diagnosis);
   test_case("a draft of no generation");
   draft.generation = 0;
   failed(probe, pfp_probe_baseline(&made, probe, &draft, &key), PFP_E_CORE, PFC_E_ARGUMENT, 0, "");
+  CHECK_ZEROS(&made, sizeof made);
   pfp_probe_free(half);
   pfp_probe_free(bare);
   pfp_probe_free(probe);

@@ -15,7 +15,8 @@ static const struct suite *const suites[] = {&process_suite, &process_storage_su
                                              &process_view_suite, &process_facts_suite,
                                              &process_folders_suite, &process_memory_suite,
                                              &process_variables_suite, &process_numbers_suite,
-                                             &process_bounds_suite, &process_index_suite};
+                                             &process_bounds_suite, &process_index_suite,
+                                             &process_gone_suite, &process_root_suite};
 
 int main(int argc, char **argv) {
   return harness_main(argc, argv, "probe-process-tests", suites, sizeof suites / sizeof suites[0]);

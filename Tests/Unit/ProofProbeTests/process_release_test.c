@@ -175,6 +175,21 @@ static int not_asked_for(struct pfp_probe *probe) {
   return release(probe, &same, &zero) == PFP_OK && same ? 0 : 3;
 }
 
+/// A command of either kind is all zeros, and has no size.
+static bool commands_nothing(struct pfp_probe *probe) {
+  struct pfc_request request = {.command = (const uint8_t *)"open", .command_size = 4};
+  struct pfc_secrets secrets;
+  bool nothing = true;
+  memset(&secrets, 7, sizeof secrets);
+  for (request.kind = PFC_KIND_INTEGRITY; request.kind <= PFC_KIND_DEVICE; request.kind++) {
+    uint8_t message[PFC_MESSAGE_MAX] = {0}, nonce[PFC_NONCE_BYTES];
+    size_t size = 9;
+    int result = pfp_probe_command(message, sizeof message, &size, nonce, probe, &request, &secrets);
+    nothing = nothing && result == PFP_E_RESOURCE && size == 0 && pfc_is_zero(message, sizeof message);
+  }
+  return nothing;
+}
+
 static int without_descriptors(struct pfp_probe *probe) {
   struct sight_record record;
   struct rlimit limit;
@@ -184,6 +199,7 @@ static int without_descriptors(struct pfp_probe *probe) {
   (void)close(next);
   limit.rlim_cur = (rlim_t)next;
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return 3;
+  if (!commands_nothing(probe)) return 5;
   return release(probe, &same, &zero) == PFP_E_RESOURCE && zero ? 0 : 4;
 }
 

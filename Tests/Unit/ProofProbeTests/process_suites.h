@@ -35,5 +35,7 @@ extern const struct suite process_variables_suite;
 extern const struct suite process_numbers_suite;
 extern const struct suite process_bounds_suite;
 extern const struct suite process_index_suite;
+extern const struct suite process_gone_suite;
+extern const struct suite process_root_suite;
 
 #endif

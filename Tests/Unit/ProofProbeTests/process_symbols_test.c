@@ -394,7 +394,26 @@ static void tables_leave_nothing_behind(void) {
   CHECK(symbols.object == NULL && symbols.symbols == NULL && symbols.version_names == NULL);
 }
 
+/// Hashes of System V ABI's document, written out modulo five; the longer names fold their upper four bits.
+static void an_older_table_is_searched_by_its_hash(void) {
+  static const char *const NAMES[] = {"printf", "exit", "syscall", "flapenguin.me", "a_name_of_many_bytes",
+                                      "another_long_one"};
+  // Five buckets, entries, then each bucket's first entry, then each entry's next.
+  static const uint32_t TABLE[] = {5, 7, 0, 6, 2, 5, 1, 0, 3, 4, 0, 0, 0, 0};
+  made_begin();
+  for (size_t i = 0; i < 6; i++) (void)made_symbol(MADE_OWN, NAMES[i], STT_FUNC, made_function(MADE_OWN, i + 1));
+  memcpy(made.images[MADE_OWN].hash, TABLE, sizeof TABLE);
+  if (!open_own()) return;
+  for (uint32_t i = 1; i <= 6; i++) {
+    struct pfp_wanted request = wanted(NAMES[i - 1], NULL);
+    test_case("%s", NAMES[i - 1]);
+    CHECK(takes(&request, i));
+  }
+  pfp_symbols_close(&symbols);
+}
+
 static const struct test tests[] = {
+    TEST("an older table is searched by its hash", an_older_table_is_searched_by_its_hash),
     TEST("a name is found in a hash table of either format", names_are_found_in_both_formats),
     TEST("damaged tables have no names", damaged_tables_have_no_names),
     TEST("a name behind the end of the strings is empty", names_end_with_the_strings),
