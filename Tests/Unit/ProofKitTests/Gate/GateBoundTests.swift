@@ -120,3 +120,32 @@ struct ChallengeHeldTests {
     #expect(fields.map(\.name) == ["proof-challenge", "proof-answer"])
   }
 }
+
+@Suite("A client with a ticket that no node takes")
+struct TicketClientTests {
+  /// Base64url of a ticket's head and of zeros.
+  private static let ticket = "GwEAAA" + String(repeating: "A", count: 250)
+
+  @Test("sends the token twice after the ticket, in one call")
+  func refusals() throws {
+    for (count, isTaken) in [(3, true), (4, false)] {
+      let stage = try GateStage()
+      let api = ScriptedAPI { _, number in
+        if number == 1 {
+          let field = HeaderField("Proof-Ticket", Self.ticket)
+          return TransportResponse(status: 200, body: [], fields: [field])
+        }
+        return number <= 1 + count ? refusal("token") : TransportResponse(status: 200, body: [])
+      }
+      let client = GateClient(stage.session, over: api)
+      #expect(try client.performAndWait(stage.request).status == 200)
+      if isTaken {
+        #expect(try client.performAndWait(stage.request).status == 200)
+      } else {
+        #expect(throws: GateError.tokenRefused) { try client.performAndWait(stage.request) }
+      }
+      #expect(api.sent.map { $0.values(of: "proof-ticket").count } == [0, 0, 1, 0, 0])
+      #expect(api.sent.map { $0.values(of: "x-token").count } == [1, 0, 0, 1, 1])
+    }
+  }
+}
