@@ -107,6 +107,37 @@ final class StoreErrorTests {
   }
 }
 
+@Suite("Pairs to come, and hardware without tokens for them")
+struct MissingTokenTests {
+  @Test("hardware has a token of each pair for which its backend gave one")
+  func pairs() throws {
+    let (first, second) = (try Sample.hardware(1), try Sample.hardware(2))
+    let upcoming = [
+      UpcomingPair(try Sample.config(2), token: "two", label: "2"),
+      UpcomingPair(try Sample.config(3), token: "three", label: "3"),
+    ]
+    let (one, two) = (try Sample.token(1).token.bytes, try Sample.token(2).token.bytes)
+    let none = [UInt8](repeating: 0, count: 288)
+    func generations(_ answer: [UInt8]) throws -> [UInt32] {
+      let tokens = [
+        try HardwareTokens(one, to: upcoming, for: first),
+        try HardwareTokens(answer, to: upcoming, for: second),
+      ]
+      let pairs = try StoredMeasurement.pairs(
+        Sample.config(1), of: Sample.instance, with: upcoming, tokens)
+      #expect(pairs.present.generation == 1)
+      #expect(pairs.present.tokens.map(\.hardware) == [first, second])
+      for pair in pairs.upcoming { #expect(pair.tokens.map(\.hardware) == [second]) }
+      return pairs.upcoming.map(\.generation)
+    }
+    #expect(try generations(two) == [])
+    #expect(try generations(two + none + none) == [])
+    #expect(try generations(two + two + none) == [2])
+    #expect(try generations(two + none + two) == [3])
+    #expect(try generations(two + two + two) == [2, 3])
+  }
+}
+
 @Suite("Files of strings at their bounds")
 struct StringFileBoundTests {
   private typealias Failure = SecureStringError
