@@ -209,7 +209,8 @@ import Testing
   func places() {
     func filled(_ text: String) -> String {
       let values = [
-        "a": "1", "ab": "2", "abcdefghijklmnop": "3", "abcdefghijklmnopq": "4", "": "5",
+        "a": "1", "ab": "2", "abcdefghijklmnop": "3", "abcdefghijklmnopq": "4", "A": "5", "1": "6",
+        "aB": "7", "{": "8", "`": "9",
       ]
       return String(decoding: Markup.filled(Array(text.utf8), values), as: UTF8.self)
     }
@@ -217,7 +218,8 @@ import Testing
       ("{{abcdefghijklmnop}}", "3"), ("{{abcdefghijklmnopq}}", "{{abcdefghijklmnopq}}"),
       ("{{ab}", "{{ab}"), ("{{ab}}", "2"), ("{{ab} }", "{{ab} }"), ("{{ab", "{{ab"),
       ("{{a}x", "{{a}x"), ("x{{a}}", "x1"), ("{{a}}{", "1{"), ("{{a}}{{", "1{{"),
-      ("{ {a}}", "{ {a}}"), ("{{a{{ab}}", "{{a2"),
+      ("{ {a}}", "{ {a}}"), ("{{a{{ab}}", "{{a2"), ("{{A}} ", "{{A}} "), ("{{1}} ", "{{1}} "),
+      ("{{aB}} ", "{{aB}} "), ("{{{}} ", "{{{}} "), ("{{`}} ", "{{`}} "),
     ] {
       #expect(filled(text) == found, "\(text)")
     }
