@@ -62,6 +62,30 @@ struct GrantOpeningTests {
     }
   }
 
+  @Test("a factory secret seals tokens of version two in the diversified form, for its hardware")
+  func factories() throws {
+    let id = world.hardware.identity.id
+    let own = try FactorySecret(of: id, drawn: secret(1, 32))
+    let literal = world.measurement.secrets(for: id, with: world.key, form: .literal)
+    func seal(
+      _ version: TokenVersion, _ secrets: HardwareSecrets? = nil, with factory: FactorySecret
+    ) throws -> MeasurementToken {
+      try MeasurementGrant(
+        for: id, instance: world.instance, mode: .production, integrityClasses: World.classes,
+        attempts: 1, uses: .limited(1), generation: 1, issued: 1,
+        secrets: secrets ?? world.secrets, version: version
+      ).sealed(to: world.hardware.identity, with: factory, signedBy: world.issuer)
+    }
+    #expect(try seal(.two, with: own).bytes[2...3] == [2, 2])
+    #expect(throws: ProofError.wrongMode("measurement grant")) { try seal(.one, with: own) }
+    #expect(throws: ProofError.wrongMode("measurement grant")) {
+      try seal(.two, literal, with: own)
+    }
+    #expect(throws: ProofError.notForThisHardware("factory secret")) {
+      try seal(.two, with: FactorySecret(of: .random(), drawn: secret(1, 32)))
+    }
+  }
+
   @Test("a grant's classes are told in hexadecimal")
   func classes() throws {
     for (delegable, device, field) in [

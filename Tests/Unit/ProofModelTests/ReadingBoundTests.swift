@@ -246,6 +246,21 @@ struct SmallValueTests {
     }
   }
 
+  @Test("a lock is free unless it is held, and again after its body threw")
+  func locks() {
+    let lock = CoreLock(7)
+    #expect(lock.withLockIfFree { $0 } == 7)
+    let held: Int? = lock.withLock { _ in lock.withLockIfFree { $0 } }
+    #expect(held == nil)
+    #expect(throws: ProofError.storageFailed) {
+      try lock.withLock { _ throws(ProofError) in throw .storageFailed }
+    }
+    #expect(throws: ProofError.storageFailed) {
+      try lock.withLockIfFree { _ throws(ProofError) in throw .storageFailed }
+    }
+    #expect(lock.withLockIfFree { $0 } == 7 && lock.withLock { $0 } == 7)
+  }
+
   @Test("beacons, gate keys and compact tokens are equal if each of their parts is")
   func equality() throws {
     let gate = GateID.random()
