@@ -9,7 +9,7 @@ import Testing
 /// A wait for an answer ends when it is woken, and not before.
 @Suite("HTTP: a wait ends when it is woken")
 struct TurnTests {
-  /// What the thread that wakes has seen.
+  /// Notes of the thread that wakes.
   private final class Order: Sendable {
     let isFinished = Atomic(false)
     let wasEarly = Atomic(false)
