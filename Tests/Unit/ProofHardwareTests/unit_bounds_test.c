@@ -195,6 +195,44 @@ static void a_log_that_cannot_be_read_is_a_fault(void) {
   CHECK_NUMBER(rig_verdict(&rig, link, PFD_HANDLE_LOG, message, sizeof message), PFC_VERDICT_FAULT);
 }
 
+/// With the key that stands there the ledger is emptied first: another mode or issuer finds nothing of what the old one
+/// let in. Another key comes first, as to it all that stands there is damaged. Each identity is written once.
+static void provisioning_writes_in_an_order_that_a_cut_cannot_use(void) {
+  for (unsigned rekeys = 0; rekeys < 2; rekeys++) {
+    uint8_t identity[2 * NOR_PAGE_BYTES], blank[NOR_PAGE_BYTES];
+    test_case("%s", rekeys ? "another key" : "the same key");
+    (void)make(1);
+    memset(blank, 0xFF, sizeof blank);
+    memcpy(identity, rig.nor.bytes, sizeof identity);
+    CHECK_BYTES(identity + 232, blank, sizeof blank - 232);
+    rig.hardware.mode = PFC_MODE_DEVELOPMENT;
+    rig.hardware.secret_key[1] ^= (uint8_t)(rekeys << 4);
+    pfc_public_key(rig.hardware.public_key, rig.hardware.secret_key);
+    // One operation is done, and the next one not begun.
+    rig.nor.tear = NOR_NOTHING;
+    rig.nor.cut = rig.nor.operations + 2;
+    CHECK(rig_provision(&rig, 0, 1) != PFC_OK);
+    CHECK_NUMBER(memcmp(rig.nor.bytes, identity, sizeof identity) == 0, !rekeys);
+    nor_power(&rig.nor);
+    CHECK_NUMBER(rig_provision(&rig, 0, 1), PFC_OK);
+    test_case("%s, at the end", rekeys ? "another key" : "the same key");
+    for (unsigned copy = 0; copy < 2; copy++) {
+      // After another key was cut off, the second one's first copy has its entry already.
+      unsigned entries = rekeys && copy == 0 ? 3 : 2;
+      const uint8_t *page = rig.nor.bytes + copy * NOR_PAGE_BYTES;
+      CHECK_BYTES(page + (entries - 1) * 232, "PI\2\2", 4);
+      CHECK_BYTES(page + entries * 232, blank, sizeof blank - entries * 232);
+    }
+  }
+  test_case("a third key");
+  rig.hardware.secret_key[1] ^= 0x20;
+  pfc_public_key(rig.hardware.public_key, rig.hardware.secret_key);
+  CHECK_NUMBER(rig_provision(&rig, 0, 1), PFC_OK);
+  CHECK_NUMBER(rig.nor.bytes[3 * 232], 'P');
+  CHECK_NUMBER(rig.nor.bytes[NOR_PAGE_BYTES + 2 * 232], 'P');
+  CHECK_NUMBER(rig.nor.bytes[NOR_PAGE_BYTES + 3 * 232], 0xFF);
+}
+
 // Records --------------------------------------------------------------------------------------------------------
 
 static struct nor nor;
@@ -328,6 +366,8 @@ static const struct test tests[] = {
     TEST("a unit needs no reader of its log", a_unit_needs_no_reader_of_its_log),
     TEST("any one free link is room", any_one_free_link_is_room),
     TEST("a log that cannot be read is a fault", a_log_that_cannot_be_read_is_a_fault),
+    TEST("provisioning writes in an order that a power cut cannot use",
+         provisioning_writes_in_an_order_that_a_cut_cannot_use),
     TEST("an identity has the layout of its header, in two copies", an_identity_has_the_layout_of_its_header),
     TEST("an identity of another magic or version is none", an_identity_of_another_magic_is_none),
     TEST("a state has the layout and the bounds of its header", a_state_has_the_layout_and_bounds_of_its_header),
