@@ -69,8 +69,8 @@ struct ChallengeHeldTests {
     return Base64.encode(bytes + own + [UInt8](repeating: filler, count: 16), .url)
   }
 
-  /// How many answers and clearances each request of one call has, where `first` is held before it and
-  /// `second` comes while its first request is on its way.
+  /// How many answers and clearances each request of one call has, where `first` is held before it
+  /// and `second` comes while its first request is on its way.
   private func sent(_ first: (UInt8, UInt8)?, _ second: (UInt8, UInt8)?) throws -> [[Int]] {
     let stage = try GateStage()
     let session = stage.session
