@@ -33,8 +33,8 @@ private final class Browser {
   deinit { close(file) }
 }
 
-/// A clock whose times are those of a list, and then its last one. It calls `end` at each time after
-/// the list, which cancels the server: the server then waits for no further browser.
+/// A clock whose times are those of a list, and then its last one. It calls `end` at each time
+/// after the list, which cancels the server: the server then waits for no further browser.
 private func clock(_ times: [Duration], _ end: @escaping @Sendable () -> Void = {}) -> AttestorClock
 {
   let asked = CoreLock(0)
