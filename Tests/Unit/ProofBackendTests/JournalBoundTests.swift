@@ -36,6 +36,18 @@ import Testing
     }
   }
 
+  @Test("Two entries have the same key if each of its three words is the same, whatever their ends")
+  func keys() {
+    let entry = ReplayJournal.Entry(1, 2, 3, 4)
+    for other in [ReplayJournal.Entry(1, 2, 3, 4), .init(1, 2, 3, 9)] {
+      #expect(entry.hasKey(of: other))
+    }
+    for other in [
+      ReplayJournal.Entry(9, 2, 3, 4), .init(1, 9, 3, 4), .init(1, 2, 9, 4), .init(1, 9, 9, 4),
+      .init(9, 2, 9, 4), .init(9, 9, 3, 4), .init(3, 2, 1, 4),
+    ] { #expect(!entry.hasKey(of: other)) }
+  }
+
   @Test("A use steps over 63 entries that live for each step of the shape, and gives up at 64")
   func steps() throws {
     let folder = TestFolder()

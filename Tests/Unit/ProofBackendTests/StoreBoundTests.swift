@@ -103,6 +103,19 @@ import Testing
     }
   }
 
+  @Test(
+    "A memory knows no time before its first use, and its gap ends now, or with its highest time")
+  func begin() throws {
+    let store = MemoryReplayStore()
+    #expect(store.begin(at: 0) == ReplayMemory(highest: 0, gap: 0))
+    #expect(store.begin(at: 7) == ReplayMemory(highest: 0, gap: 7))
+    #expect(try store.insert(.numbered(1), until: 20, at: 10))
+    for (now, gap) in [(7, 10), (10, 10), (11, 11)] as [(UnixTime, UnixTime)] {
+      #expect(store.begin(at: now) == ReplayMemory(highest: 10, gap: gap))
+    }
+    #expect(store.isOfOneProcess)
+  }
+
   // MARK: Damage
 
   @Test("A file that SQLite finds damaged, or no database, is foreign, with SQLite's words")
