@@ -345,9 +345,10 @@ static int complete(struct provisioning *provisioning, const struct flash_file *
   memset(&old, 0, sizeof old);
   (void)clock_gettime(CLOCK_REALTIME, &time);
   old.epoch = (uint64_t)time.tv_sec;
-  old.hardware.challenge_seconds = 30;
   old.counter = 1;
   known = pfd_identity_load(&old.hardware, &flash->port) == PFC_OK;
+  // Loading clears what it does not find.
+  if (!known) old.hardware.challenge_seconds = 30;
   before = old.hardware;
   if (known) {
     old.given = GIVEN_MODE | GIVEN_ISSUER;

@@ -60,6 +60,22 @@ class Bounds(unittest.TestCase):
                     self.assertEqual(done.returncode, 2)
                     self.assertTrue(done.stderr.startswith(f"proof-hardware: not understood: --{name}\n"), done.stderr)
 
+    def test_a_challenge_lives_for_30_seconds_where_nothing_else_is_said_and_keeps_its_time(self):
+        def seconds(*words):
+            done = self.provision("--floor", "0", *words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            page = self.hardware.flash.read_bytes()[:4096]
+            newest = page.rindex(b"PI\2\1")
+            return int.from_bytes(page[newest + 6:newest + 8], "little")
+
+        self.hardware.flash.unlink()
+        new = ("--mode", "production", "--issuer", self.backend.public.hex())
+        self.assertEqual(seconds(*new), 30)
+        self.assertEqual(seconds("--challenge-seconds", "9"), 9)
+        self.assertEqual(seconds("--renew", "yes"), 9)
+        self.assertEqual(seconds("--challenge-seconds", "0"), 0)
+        self.assertEqual(seconds("--allow-literal", "yes"), 0)
+
     def test_a_log_begins_at_a_block_up_to_4194304(self):
         for number, why in (("0", "say log yes, too"), ("16", "say log yes, too"), ("4194304", "say log yes, too"),
                             ("8", "not understood"), ("17", "not understood"), ("4194320", "not understood")):
