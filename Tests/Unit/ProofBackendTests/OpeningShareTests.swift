@@ -5,7 +5,7 @@ import Testing
 
 @testable import ProofBackend
 
-/// Which share an opening is taken from, and given back to.
+/// An opening is taken from one share, and given back to that one.
 @Suite struct OpeningShareTests {
   private static let now: UnixTime = 1_800_000_000
 
@@ -33,7 +33,7 @@ import Testing
     let taken = (0..<8_192).count { number in
       take(openings, "10.0.\(number / 256).\(number % 256)") != nil
     }
-    // Of twice as many addresses as cells, some meet in one.
+    // Some of twice as many addresses as cells meet in one cell.
     #expect(taken <= 4_096 && taken > 2_048)
   }
 

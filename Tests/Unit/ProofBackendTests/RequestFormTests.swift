@@ -8,7 +8,7 @@ import Testing
 @testable import ProofBackend
 @testable import ProofRequest
 
-/// Which of two proofs counts, and the bounds of a proof's own times.
+/// Two proofs of one request, and the bounds of a proof's own times.
 @Suite struct RequestFormTests {
   private static let route = RequestRoute(Gate.host)
 
