@@ -185,7 +185,8 @@ struct GateFiles: Sendable {
   }
 
   static func routes(_ file: String) throws -> RouteFile {
-    guard let bytes = try SmallFile.read(file, limit: RouteFile.byteCountMax) else {
+    guard let bytes = try SmallFile.beginning(of: file, byteCount: RouteFile.byteCountMax + 1)
+    else {
       throw GateFailure("there is no file \(file): write the rules into it (docs/GATE.md)")
     }
     do throws(RouteFileError) {

@@ -65,7 +65,9 @@ struct NginxVerb {
     var parts: [NginxFiles.Part] = []
     for name in isPattern ? FileNames.matching(path) : [path] {
       do {
-        guard let bytes = try SmallFile.read(name, limit: NginxFiles.byteCountMax) else { continue }
+        guard
+          let bytes = try SmallFile.beginning(of: name, byteCount: NginxFiles.byteCountMax + 1)
+        else { continue }
         parts.append(NginxFiles.Part(name: name, bytes: bytes))
       } catch {
         throw NginxSyntaxError(

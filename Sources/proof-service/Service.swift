@@ -25,7 +25,7 @@ enum Service {
     _ options: ServiceOptions, _ account: Account, _ events: ServiceEvents?, log: HTTPLog
   ) throws -> AttestationService {
     let authorities = try options.tpmAuthorities.map { path in
-      guard let pem = try SmallFile.read(path, limit: 1 << 20) else {
+      guard let pem = try SmallFile.beginning(of: path, byteCount: (1 << 20) + 1) else {
         throw TPMAuthorities.Refusal.unreadable(path: path, reason: "there is no such file")
       }
       return try TPMAuthorities(pem: pem, path: path)

@@ -77,7 +77,7 @@ struct LogReading {
     var parts: [(file: String, part: HardwareLogPart)] = []
     for file in files {
       let limit = HardwareLogPart.byteCounts.upperBound
-      guard let bytes = try SmallFile.read(file, limit: limit) else {
+      guard let bytes = try SmallFile.beginning(of: file, byteCount: limit + 1) else {
         throw Failure("\(file): No such file or directory")
       }
       do throws(ProofError) {

@@ -80,7 +80,8 @@ enum CoreSockets {
   ///
   /// - Returns: Whether it was started.
   static func start(_ arguments: [String]) -> Bool {
-    let environment = ((try? SmallFile.read("/proc/self/environ", limit: 1 << 20)) ?? [])
+    let environment =
+      ((try? SmallFile.beginning(of: "/proc/self/environ", byteCount: 1 << 20)) ?? [])
       .split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
     var actions = unsafe posix_spawn_file_actions_t()
     guard unsafe posix_spawn_file_actions_init(&actions) == 0 else { return false }

@@ -29,7 +29,7 @@ enum CoreSystem {
     of files: [String] = ["/etc/os-release", "/usr/lib/os-release"]
   ) -> String {
     for path in files {
-      guard let bytes = try? SmallFile.read(path, limit: 65_536) else { continue }
+      guard let bytes = try? SmallFile.beginning(of: path, byteCount: 65_536) else { continue }
       for line in bytes.split(separator: UInt8(ascii: "\n")) {
         let text = String(decoding: line, as: UTF8.self)
         guard text.hasPrefix("PRETTY_NAME=") else { continue }
@@ -42,7 +42,7 @@ enum CoreSystem {
   /// The way this process was started.
   static var launch: Activity.Launch {
     // Read the environment as it was at the start: toolkits remove the token from their own.
-    let start = (try? SmallFile.read("/proc/self/environ", limit: 1 << 20)) ?? []
+    let start = (try? SmallFile.beginning(of: "/proc/self/environ", byteCount: 1 << 20)) ?? []
     let names = ["XDG_ACTIVATION_TOKEN=", "DESKTOP_STARTUP_ID="].map { Array($0.utf8) }
     for entry in start.split(separator: 0) {
       // A variable with an empty value is no token.

@@ -16,7 +16,7 @@ struct SecretBlock: ~Copyable {
   /// A block of zeros, writable. Traps when the system gives no memory, because no caller can
   /// continue.
   init(count: Int) {
-    precondition(count > 0, "A secret has at least one byte; \(count) were asked for.")
+    precondition(count >= 0, "A secret of \(count) bytes was asked for.")
     precondition(CoreSodium.isReady, "libsodium could not be initialised.")
     guard let base = unsafe sodium_malloc(count) else {
       preconditionFailure("No memory for a secret of \(count) bytes.")

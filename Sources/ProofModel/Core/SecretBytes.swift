@@ -21,10 +21,10 @@ public struct SecretBytes: ~Copyable, Sendable {
 
   /// Makes a secret whose bytes `fill` writes in place, into a span of `count` zeros.
   ///
-  /// Traps if `count` is not positive, or if the system has no memory.
+  /// Traps if `count` is negative, or if the system has no memory.
   ///
   /// - Parameters:
-  ///   - count: How many bytes the secret has; at least one.
+  ///   - count: How many bytes the secret has.
   ///   - fill: Writes the bytes.
   /// - Throws: The error of `fill`; the block is wiped.
   public init<E: Error>(
@@ -40,29 +40,33 @@ public struct SecretBytes: ~Copyable, Sendable {
 
   /// Makes a secret with a copy of other bytes. The caller wipes the original.
   ///
-  /// - Parameter bytes: The bytes to copy; at least one.
+  /// - Parameter bytes: The bytes to copy.
   public init(copying bytes: Span<UInt8>) {
     unsafe self.init(count: bytes.count) { pointer in
       unsafe bytes.withUnsafeBytes { source in
-        unsafe pointer.copyMemory(from: source.baseAddress!, byteCount: source.count)
+        // No bytes have no address.
+        guard let start = source.baseAddress else { return }
+        unsafe pointer.copyMemory(from: start, byteCount: source.count)
       }
     }
   }
 
   /// Makes a secret with a copy of bytes that another secret lends.
   ///
-  /// - Parameter bytes: The bytes to copy; at least one.
+  /// - Parameter bytes: The bytes to copy.
   public init(copying bytes: RawSpan) {
     unsafe self.init(count: bytes.byteCount) { pointer in
       unsafe bytes.withUnsafeBytes { source in
-        unsafe pointer.copyMemory(from: source.baseAddress!, byteCount: source.count)
+        // No bytes have no address.
+        guard let start = source.baseAddress else { return }
+        unsafe pointer.copyMemory(from: start, byteCount: source.count)
       }
     }
   }
 
   /// A secret of fresh random bytes from the system's generator, drawn in place.
   ///
-  /// - Parameter count: The number of bytes; at least one.
+  /// - Parameter count: The number of bytes.
   /// - Returns: The secret.
   public static func random(count: Int) -> SecretBytes {
     unsafe SecretBytes(count: count) { pointer in unsafe randombytes_buf(pointer, count) }

@@ -30,9 +30,14 @@ struct RelaySocket {
   static func listening(at path: String) throws -> RelaySocket {
     let made = try make(path)
     var result = try unsafe reach(path) { unsafe bind(made.descriptor, $0, $1) }
-    if result != 0, errno == EADDRINUSE, isDead(path) {
-      _ = unsafe unlink(path)
-      result = try unsafe reach(path) { unsafe bind(made.descriptor, $0, $1) }
+    if result != 0, errno == EADDRINUSE {
+      if isDead(path) {
+        _ = unsafe unlink(path)
+        result = try unsafe reach(path) { unsafe bind(made.descriptor, $0, $1) }
+      } else {
+        // The look at the other one has an error of its own.
+        errno = EADDRINUSE
+      }
     }
     guard result == 0, listen(made.descriptor, 16) == 0 else { throw RelayFailure(path) }
     return made

@@ -70,23 +70,29 @@ class Bounds(unittest.TestCase):
         server, _ = self.service()
         at = ["--events", server.url, "--credential", self.place.write("credential", "c" * 43)]
         server.body = b'{"valid":true}'
-        for size, is_whole in ((16 * MEBIBYTE, True), (16 * MEBIBYTE + 2, False)):
+        for size, status in ((16 * MEBIBYTE, 0), (16 * MEBIBYTE + 1, 1)):
             data = b"x" * (size - 1) + b"y"
+            file = self.place.write("data", data)
             server.came.clear()
-            self.run_in({}, "event", "check", "7", "token", *at, "--data", "@" + self.place.write("data", data))
-            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-            self.assertEqual(digest in [json.loads(one[3])["data"] for one in server.came], is_whole)
+            code, _, errors = self.run_in({}, "event", "check", "7", "token", *at, "--data", f"@{file}")
+            self.assertEqual(code, status, errors)
+            if status:
+                self.assertIn(f"read {file}: File too large", errors)
+                self.assertEqual(server.came, [])
+            else:
+                digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+                self.assertEqual([json.loads(one[3])["data"] for one in server.came], [digest])
 
     def test_records_have_at_most_4_mebibytes(self):
         server, where = self.service()
         first, last = (f"1 5 {name.encode().hex()} {'cd' * 32}" for name in ("kernel", "modules"))
-        for size, status in ((4 * MEBIBYTE, 0), (4 * MEBIBYTE + 2, 2)):
+        for size, status in ((4 * MEBIBYTE, 0), (4 * MEBIBYTE + 1, 1)):
             file = self.place.write("records", first + "\n" * (size - len(first) - len(last)) + last)
             server.came.clear()
             code, _, errors = self.run_in({}, "registration", "environment", "add", file, *where)
             self.assertEqual(code, status, errors)
             if status:
-                self.assertIn("line 2: no record", errors)
+                self.assertIn(f"read {file}: File too large", errors)
                 self.assertEqual(server.came, [])
             else:
                 records = self.sent(server)["records"]

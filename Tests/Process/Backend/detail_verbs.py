@@ -184,6 +184,7 @@ class DetailVerbs:
         self.ask("sdk", "revoke", added["id"])
         self.refused(1, "is .15 bytes.; allowed: 16", "sdk", "add", "--key", self.place.write(name, os.urandom(15)))
         self.refused(1, "File too large", "sdk", "add", "--key", self.place.write(name, os.urandom(17)))
+        self.refused(1, "is .0 bytes.; allowed: 16", "sdk", "add", "--key", self.place.write(name, b""))
         self.refused(2, "--key FILE, or take --development", "sdk", "add", "--development", "--key",
                      self.place.path(name))
 

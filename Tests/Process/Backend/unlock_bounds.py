@@ -86,6 +86,8 @@ class UnlockBounds(unittest.TestCase):
                 self.refused("File too large", users=users)
 
     def test_a_key_file_has_32_bytes(self):
-        for name in ("issuer_key", "factory_key"):
+        for name, empty in (("issuer_key", "has 0 bytes; it must have 32"),
+                            ("factory_key", "The size of the factory key is “0 bytes”; allowed: 32")):
             self.refused("File too large", **{name: self.place.write("long.key", b"k" * 33)})
             self.refused("", **{name: self.place.write("short.key", b"k" * 31)})
+            self.refused(empty, **{name: self.place.write("empty.key", b"")})

@@ -379,6 +379,9 @@ class AShopsBounds(unittest.TestCase):
         self.assertIn("File too large", self.refused())
         long = self.till.write("long.key", "k" * 33)
         self.assertIn(f"{long}: File too large", self.refused(gate_key=long))
+        own.write_bytes(b"")
+        self.assertIn("own secret has 0 bytes; it must have 32", self.refused())
+        self.assertIn("has 0 bytes; it must have 32", self.refused(gate_key=self.till.write("empty.key", "")))
 
     def test_the_app_waits_for_20_seconds_and_sends_the_words_that_were_typed(self):
         record = self.till.path("record")

@@ -234,6 +234,22 @@ class Relay(unittest.TestCase):
         # The first one still listens.
         self.assertEqual(self.connect().recv(9), b"")
 
+    def test_a_listener_whose_queue_is_full_is_in_use(self):
+        full = self.listen(self.door)
+        full.listen(0)
+        waiting = []
+        try:
+            while True:
+                one = socket.socket(socket.AF_UNIX, full.type | socket.SOCK_NONBLOCK)
+                self.addCleanup(one.close)
+                one.connect(self.door)
+                waiting.append(one)
+        except BlockingIOError:
+            pass
+        self.assertTrue(waiting)
+        status, output, errors = self.run_once("--listen", self.door, "--connect", self.lock)
+        self.assertEqual((status, output, errors), (1, "", f"proof-relay: {self.door}: Address already in use\n"))
+
     def test_a_file_in_the_place_of_the_socket_stays(self):
         pathlib.Path(self.door).write_text("kept")
         status, output, errors = self.run_once("--listen", self.door, "--connect", self.lock)

@@ -136,6 +136,8 @@ class Alone(unittest.TestCase):
                 ("--routes routes", "--routes " + self.site.write("bad", "route a\n"),
                  "bad, line 1: route a does not say"),
                 ("1:state/own.key", "1:none.key", "none.key"),
+                ("1:state/own.key", f"1:{self.site.write('empty', b'')}", "own secret has 0 bytes; it must have 32"),
+                ("gate.key", self.site.path("empty"), "The gate secret key has 0 bytes; it must have 32"),
                 ("--replay memory", "--replay memory --page-file none.html", "no file none.html: write your page"),
                 ("--replay memory", "--replay memory --bypass-file none.txt", "none.txt"),
                 ("--replay memory", f"--replay memory --bypass-file {self.site.write('b.txt', 'x')}",

@@ -347,17 +347,30 @@ class Bounds(unittest.TestCase):
 
     def test_a_page_has_at_most_a_mebibyte(self):
         text = "own {{nonce}} {{data}}"
-        for size, is_whole in ((2**20, True), (2**20 + 2, False)):
+
+        def write(size):
             self.site.write("page.html", text + " " * (size - len(text) - 3) + "END")
-            gate = self.start("--page-file page.html")
-            connection = http.client.HTTPConnection("127.0.0.1", gate.port, timeout=PATIENCE)
-            with contextlib.closing(connection):
-                connection.request("GET", "/judge", headers=TOLD | {"X-Original-URI": "/person"})
-                answer = connection.getresponse()
-                answer.read()
-                query = f"page?challenge={answer.headers['Proof-Challenge']}&method=GET&target=%2Fperson"
-                connection.request("GET", "/.well-known/proofkit/" + query, headers=TOLD)
-                self.assertEqual(connection.getresponse().read().endswith(b" END"), is_whole, size)
+
+        write(2**20)
+        gate = self.start("--page-file page.html")
+        connection = http.client.HTTPConnection("127.0.0.1", gate.port, timeout=PATIENCE)
+        with contextlib.closing(connection):
+            connection.request("GET", "/judge", headers=TOLD | {"X-Original-URI": "/person"})
+            answer = connection.getresponse()
+            answer.read()
+            query = f"page?challenge={answer.headers['Proof-Challenge']}&method=GET&target=%2Fperson"
+            connection.request("GET", "/.well-known/proofkit/" + query, headers=TOLD)
+            self.assertTrue(connection.getresponse().read().endswith(b" END"))
+        write(2**20 + 1)
+        status, _, errors = self.run_line(self.line.strip() + " --page-file page.html")
+        self.assertEqual((status, errors), (1, "proof-gate: read page.html: File too large\n"))
+
+    def test_a_request_to_judge_has_at_most_65536_bytes(self):
+        words = self.line.split("--replay")[0].replace("proof-gate ", "proof-gate check ").strip()
+        for size, is_read in ((65536, True), (65537, False)):
+            self.site.write("request", "x" * size)
+            status, _, errors = self.run_line(f"{words} request")
+            self.assertEqual((status, "read request: File too large" in errors), (1, not is_read), errors)
 
     def test_a_part_of_nginxs_configuration_that_cannot_be_read_is_named(self):
         folder = self.site.folder / "part.conf"

@@ -222,7 +222,17 @@ struct DurableFilesTests {
     try FileManager.default.createSymbolicLink(
       atPath: "\(place.path)/link", withDestinationPath: "\(place.path)/file")
     #expect(Self.code { () throws(FileFailure) in _ = try folder.read("link", limit: 5) } == ELOOP)
-    #expect(try SmallFile.read("\(place.path)/link", limit: 4) == [0, 1, 2, 3, 4])
+    #expect(try SmallFile.read("\(place.path)/link", limit: 100) == bytes)
+    #expect(
+      Self.code { () throws(FileFailure) in
+        _ = try SmallFile.read("\(place.path)/link", limit: 99)
+      } == EFBIG)
+    for count in [1, 99, 100, 101] {
+      #expect(
+        try SmallFile.beginning(of: "\(place.path)/link", byteCount: count)
+          == Array(bytes.prefix(count)))
+    }
+    #expect(try SmallFile.beginning(of: "\(place.path)/none", byteCount: 4) == nil)
     #expect(try SmallFile.read("\(place.path)/none", limit: 4) == nil)
     #expect(
       Self.code { () throws(FileFailure) in _ = try SmallFile.read(place.path, limit: 4) } == EISDIR

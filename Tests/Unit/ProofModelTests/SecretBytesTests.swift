@@ -177,9 +177,43 @@ struct SecretBytesTests {
     }
   }
 
-  @Test("without a byte ends the process")
-  func empty() async {
-    await #expect(processExitsWith: .failure) { _ = SecretBytes.random(count: 0) }
+  @Test("without a byte is a secret that no key can be made of")
+  func empty() throws {
+    for make in [
+      { SecretBytes.random(count: 0) }, { SecretBytes(copying: [UInt8]().span) },
+      { SecretBytes(count: 0) { _ in } },
+      { SecretBytes.random(count: 0).withBytes { SecretBytes(copying: $0) } },
+    ] {
+      let empty = make()
+      let count = empty.count
+      let lent = empty.withBytes { $0.byteCount }
+      #expect(count == 0 && lent == 0)
+      let isSame = empty.matches(SecretBytes.random(count: 0))
+      let isOther = empty.matches(SecretBytes.random(count: 1))
+      #expect(isSame && !isOther)
+    }
+    func isRefused(_ make: (consuming SecretBytes) throws(ProofError) -> Void) -> Bool {
+      do throws(ProofError) {
+        try make(SecretBytes.random(count: 0))
+        return false
+      } catch {
+        if case .wrongLength(_, _, let actual) = error { return actual == 0 }
+        return false
+      }
+    }
+    #expect(isRefused { secret throws(ProofError) in _ = try MessageKey(secret) })
+    #expect(isRefused { secret throws(ProofError) in _ = try StringKey(secret) })
+    #expect(isRefused { secret throws(ProofError) in _ = try IssuerKey(seed: secret) })
+    #expect(isRefused { secret throws(ProofError) in _ = try GateAccountKey(secret, number: 1) })
+    #expect(
+      isRefused { secret throws(ProofError) in
+        _ = try MeasurementProofKey(secret, mode: .production)
+      })
+  }
+
+  @Test("with a negative length ends the process")
+  func negative() async {
+    await #expect(processExitsWith: .failure) { _ = SecretBytes.random(count: -1) }
   }
 
   @Test("that no memory can hold ends the process")
