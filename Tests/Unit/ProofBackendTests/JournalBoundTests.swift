@@ -92,6 +92,19 @@ import Testing
     }
   }
 
+  @Test("A use lives through its last second, and no other takes its place before")
+  func lastSecond() throws {
+    let folder = TestFolder()
+    let journal = try Self.open(folder.path("replay"), chunk: 1, most: 1)
+    let last = Self.now + 5
+    #expect(try Self.insert(1, journal, until: last))
+    #expect(throws: ReplayStoreFailure.full(entries: 1)) {
+      try Self.insert(2, journal, at: last)
+    }
+    #expect(try !Self.insert(1, journal, at: last))
+    #expect(try Self.insert(2, journal, at: last + 1))
+  }
+
   @Test("A file that was cut to its head is refused, also where both states are torn")
   func cut() throws {
     let folder = TestFolder()

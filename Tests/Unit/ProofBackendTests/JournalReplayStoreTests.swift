@@ -368,9 +368,10 @@ import Testing
     let store = try Self.open(path, shape: Self.small)
     let holder = try FileHandle(forReadingFrom: URL(filePath: path))
     #expect(flock(holder.fileDescriptor, LOCK_EX) == 0)
-    #expect(throws: ReplayStoreFailure.self) {
-      try store.insert(.numbered(1), until: Self.now + 9, at: Self.now)
-    }
+    #expect(
+      throws: ReplayStoreFailure.unavailable(
+        place: path, reason: "another process has used it for 20 ms")
+    ) { try store.insert(.numbered(1), until: Self.now + 9, at: Self.now) }
     #expect(flock(holder.fileDescriptor, LOCK_UN) == 0)
     #expect(try store.insert(.numbered(1), until: Self.now + 9, at: Self.now))
   }

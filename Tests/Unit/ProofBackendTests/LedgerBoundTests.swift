@@ -2,6 +2,7 @@
 
 import DurableFiles
 import FolderModel
+import Foundation
 import ProofModel
 import Synchronization
 import Testing
@@ -144,5 +145,19 @@ struct LedgerBoundTests {
     #expect(copied.map(\.revokedThrough) == notes.map(\.1))
     #expect(copied.map(\.isSealedWithSecret) == notes.map(\.2))
     #expect(try to.latestTime() == 9)
+  }
+
+  @Test("A lock that is no file is told with the ledger's folder and the reason")
+  func lock() throws {
+    let folder = TestFolder()
+    try FileManager.default.createDirectory(
+      atPath: folder.path("lock"), withIntermediateDirectories: false)
+    #expect(
+      throws: BackendError.storage(
+        path: "model", reason: "open \(folder.path("lock")): Is a directory")
+    ) {
+      try IssueLedgerFile(ModelFolder(), lockPath: folder.path("lock"))
+        .noteIssue(of: 1, base: 1, to: pair(), by: .one, at: 0)
+    }
   }
 }

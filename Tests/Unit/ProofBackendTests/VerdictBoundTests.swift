@@ -138,4 +138,11 @@ import Testing
       #expect(Self.refusal(Self.signed([0x1C, 1] + json, tag: count)) == .tag)
     }
   }
+
+  @Test("An app of which the handle alone is known has no property and no first time")
+  func unknown() throws {
+    let app = GateVerdict.App(try GateHandle([UInt8](1...16)))
+    #expect(app.properties == 0 && app.firstSeen == 0 && app.findings.isEmpty)
+    #expect(!app.isFailed && !app.isForced && !app.isAnchored && app.responseCode == nil)
+  }
 }
