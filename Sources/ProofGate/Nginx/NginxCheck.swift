@@ -64,9 +64,7 @@ package struct NginxCheck {
   mutating func add(
     _ kind: NginxFinding.Kind, _ place: NginxDirective.Place, _ problem: String
   ) {
-    // Names in a configuration may have control characters, which could forge a line of the output.
-    let scalars = problem.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? "?" : $0 }
-    let plain = String(String.UnicodeScalarView(scalars))
+    let plain = NginxDirective.Place.plain(problem)
     findings.append(NginxFinding(kind: kind, place: place, problem: plain))
   }
 

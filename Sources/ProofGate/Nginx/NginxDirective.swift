@@ -15,11 +15,19 @@ package struct NginxDirective: Sendable, Hashable {
     }
 
     package var description: String {
-      // The name may come from an `include`: it must not change the lines of a report.
-      let name = file.unicodeScalars.map { scalar in
-        scalar.value < 0x20 || scalar.value == 0x7F ? "?" : String(scalar)
+      // The name may come from an `include`.
+      "\(Self.plain(file)):\(line)"
+    }
+
+    /// A text of a configuration, with marks for characters that could change the lines of a report, or which a
+    /// terminal would obey.
+    static func plain(_ text: String) -> String {
+      text.unicodeScalars.map { scalar in
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: "?"
+        default: String(scalar)
+        }
       }.joined()
-      return "\(name):\(line)"
     }
   }
 
