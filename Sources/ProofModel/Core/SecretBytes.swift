@@ -41,15 +41,7 @@ public struct SecretBytes: ~Copyable, Sendable {
   /// Makes a secret with a copy of other bytes. The caller wipes the original.
   ///
   /// - Parameter bytes: The bytes to copy.
-  public init(copying bytes: Span<UInt8>) {
-    unsafe self.init(count: bytes.count) { pointer in
-      unsafe bytes.withUnsafeBytes { source in
-        // No bytes have no address.
-        guard let start = source.baseAddress else { return }
-        unsafe pointer.copyMemory(from: start, byteCount: source.count)
-      }
-    }
-  }
+  public init(copying bytes: Span<UInt8>) { unsafe self.init(copying: bytes.bytes) }
 
   /// Makes a secret with a copy of bytes that another secret lends.
   ///

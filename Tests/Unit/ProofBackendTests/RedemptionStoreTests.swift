@@ -15,7 +15,7 @@ import Testing
   typealias Kind = ReplayStoreTests.Kind
   static let now: UnixTime = 1_800_000_000
 
-  private static func redemption(
+  static func redemption(
     _ number: Int, device: Int = 1, account: Int? = 1, name: Int? = nil
   ) throws -> Redemption {
     Redemption(

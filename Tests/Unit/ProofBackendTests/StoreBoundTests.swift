@@ -10,15 +10,6 @@ import Testing
 @Suite struct StoreBoundTests {
   private static let now: UnixTime = 1_800_000_000
 
-  private static func redemption(
-    _ number: Int, device: Int = 1, account: Int? = 1, name: Int? = nil
-  ) throws -> Redemption {
-    Redemption(
-      try .numbered(number), until: now + 200_000, device: try .numbered(1_000_000 + device),
-      account: try account.map { try .numbered(2_000_000 + $0) },
-      name: try name.map { try .numbered(3_000_000 + $0) }, kept: now + 86_400)
-  }
-
   // MARK: Counts
 
   @Test("The memory changes its halves after 90,000 s, and drops both after twice as long")
@@ -45,7 +36,7 @@ import Testing
   func retention() throws {
     let folder = TestFolder()
     let file = try ReplayFile(path: folder.path("replay"))
-    let redemption = try Self.redemption(1)
+    let redemption = try RedemptionStoreTests.redemption(1)
     try file.transaction(at: Self.now, { 1 }) { file throws(ReplayStoreFailure) in
       _ = try file.count(redemption)
     }
@@ -75,7 +66,9 @@ import Testing
       (
         4,
         { store in
-          let end = try store.redeem(Self.redemption(1, name: 1), at: Self.now) { _ in [1] }
+          let end = try store.redeem(RedemptionStoreTests.redemption(1, name: 1), at: Self.now) {
+            _ in [1]
+          }
           if case .redeemed = end { return true }
           return false
         }

@@ -16,26 +16,10 @@ struct exchange {
   const char *request, *response;
 };
 
-static unsigned make(uint16_t mtu) {
-  rig_make(&rig, 12, true);
-  CHECK_NUMBER(rig_provision(&rig, 0, 1), PFC_OK);
-  CHECK_NUMBER(rig_start(&rig), PFC_OK);
-  return rig_connect(&rig, mtu);
-}
+static unsigned make(uint16_t mtu) { return rig_serve(&rig, 12, mtu); }
 
-/// A request in memory of its own size, so that a sanitizer sees each read behind its end.
 static void expect(unsigned link, const char *request, const char *response) {
-  uint8_t pdu[PFD_MTU_MAX], expected[PFD_MTU_MAX];
-  size_t size = unhex(pdu, sizeof pdu, request), wanted = unhex(expected, sizeof expected, response);
-  uint8_t *exact = malloc(size);
-  test_case("%s", request);
-  REQUIRE(CHECK(exact != NULL));
-  memcpy(exact, pdu, size);
-  CHECK_NUMBER(rig_write(&rig, link, exact, size), PFD_LINK_OPEN);
-  CHECK_NUMBER(rig_take(&rig, link, answer), wanted);
-  if (wanted != 0) CHECK_BYTES(answer, expected, wanted);
-  CHECK_NUMBER(rig.inboxes[link].count, 0);
-  free(exact);
+  rig_expect(&rig, link, request, response);
 }
 
 static void expect_each(unsigned link, const struct exchange *exchanges, size_t count) {

@@ -10,22 +10,10 @@
 static struct rig rig;
 static uint8_t answer[PFD_MTU_MAX];
 
-static unsigned make(uint16_t mtu) {
-  rig_make(&rig, 11, true);
-  CHECK_NUMBER(rig_provision(&rig, 0, 1), PFC_OK);
-  CHECK_NUMBER(rig_start(&rig), PFC_OK);
-  return rig_connect(&rig, mtu);
-}
+static unsigned make(uint16_t mtu) { return rig_serve(&rig, 11, mtu); }
 
-/// Sends PDU in hexadecimal, and compares the one answer with another; an empty one: there is none.
 static void expect(unsigned link, const char *request, const char *response) {
-  uint8_t pdu[PFD_MTU_MAX], expected[PFD_MTU_MAX];
-  size_t size = unhex(pdu, sizeof pdu, request), wanted = unhex(expected, sizeof expected, response);
-  test_case("%s", request);
-  CHECK_NUMBER(rig_write(&rig, link, pdu, size), PFD_LINK_OPEN);
-  CHECK_NUMBER(rig_take(&rig, link, answer), wanted);
-  if (wanted != 0) CHECK_BYTES(answer, expected, wanted);
-  CHECK_NUMBER(rig.inboxes[link].count, 0);
+  rig_expect(&rig, link, request, response);
 }
 
 static void discovery_finds_what_the_page_says(void) {

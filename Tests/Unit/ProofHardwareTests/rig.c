@@ -2,6 +2,7 @@
 
 #include "rig.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static int draw(void *context, uint8_t *bytes, size_t size) {
@@ -101,6 +102,27 @@ unsigned rig_connect(struct rig *rig, uint16_t mtu) {
   (void)rig_put(rig, link, PFD_ATT_WRITE_REQUEST, PFD_HANDLE_VERDICT_CCCD, on, sizeof on);
   while (rig_take(rig, link, pdu) != 0) continue;
   return link;
+}
+
+unsigned rig_serve(struct rig *rig, uint64_t seed, uint16_t mtu) {
+  rig_make(rig, seed, true);
+  CHECK_NUMBER(rig_provision(rig, 0, 1), PFC_OK);
+  CHECK_NUMBER(rig_start(rig), PFC_OK);
+  return rig_connect(rig, mtu);
+}
+
+void rig_expect(struct rig *rig, unsigned link, const char *request, const char *response) {
+  uint8_t pdu[PFD_MTU_MAX], expected[PFD_MTU_MAX], answer[PFD_MTU_MAX];
+  size_t size = unhex(pdu, sizeof pdu, request), wanted = unhex(expected, sizeof expected, response);
+  uint8_t *exact = malloc(size);
+  test_case("%s", request);
+  REQUIRE(CHECK(exact != NULL));
+  memcpy(exact, pdu, size);
+  CHECK_NUMBER(rig_write(rig, link, exact, size), PFD_LINK_OPEN);
+  CHECK_NUMBER(rig_take(rig, link, answer), wanted);
+  if (wanted != 0) CHECK_BYTES(answer, expected, wanted);
+  CHECK_NUMBER(rig->inboxes[link].count, 0);
+  free(exact);
 }
 
 uint8_t rig_send(struct rig *rig, unsigned link, uint16_t handle, const uint8_t *message, size_t size,

@@ -200,15 +200,7 @@ extension BenchTests {
     @Test("hardware that wants no more is left alone for as long as it says", arguments: [5, 30])
     func busy(limit: Int) async throws {
       let bench = try Bench(seed: 4)
-      let first = try Stage(bench)
-      _ = try await first.connection().send(Stage.open)
-      let counted = first.transport.count
-      let busy = Array<UInt8>([49, 7, 0] + [UInt8](repeating: 0, count: 40))
-      let packets = try Message(.verdict, busy).packets(of: 182)
-      // The token's second fragment, at MTU 185, is the sixth PDU before the end.
-      let stage = try Stage(bench, generation: 2) {
-        $0 == counted - 5 ? .answer(packets.map { [0x1B, 0x0A, 0x00] + $0 }) : .carry
-      }
+      let stage = try await Stage.busy(bench)
       let door = stage.connection()
       if limit < 7 {
         let error = await #expect(throws: LinkError.self) {

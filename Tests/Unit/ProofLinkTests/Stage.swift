@@ -90,3 +90,18 @@ final class HeardMemory: LinkMemoryStore {
     bytes.withLock { $0 = saved }
   }
 }
+
+extension Stage {
+  /// A stage after an accepted command, with a new token whose second fragment hardware answers with *busy* and 7 s.
+  static func busy(_ bench: Bench) async throws -> Stage {
+    let first = try Stage(bench)
+    _ = try await first.connection().send(Stage.open)
+    let counted = first.transport.count
+    let busy = Array<UInt8>([49, 7, 0] + [UInt8](repeating: 0, count: 40))
+    let packets = try Message(.verdict, busy).packets(of: 182)
+    // At MTU 185 that fragment is the sixth PDU before the end.
+    return try Stage(bench, generation: 2) {
+      $0 == counted - 5 ? .answer(packets.map { [0x1B, 0x0A, 0x00] + $0 }) : .carry
+    }
+  }
+}
