@@ -64,8 +64,8 @@ size_t rig_take(struct rig *rig, unsigned link, uint8_t pdu[PFD_MTU_MAX]);
 unsigned rig_connect(struct rig *rig, uint16_t mtu);
 /// A rig that has started, with one link.
 unsigned rig_serve(struct rig *rig, uint64_t seed, uint16_t mtu);
-/// Sends a PDU in hexadecimal, and compares the one answer with another; an empty one: there is none. The PDU has memory
-/// of its own size, so that a sanitizer sees each read behind its end.
+/// Sends a PDU in hexadecimal, and compares the one answer with another; an empty one: there is none.
+/// The PDU has memory of its own size, so that a sanitizer sees each read behind its end.
 void rig_expect(struct rig *rig, unsigned link, const char *request, const char *response);
 /// Sends a message by Write Commands and puts the answer together. Its type, 0 if there is none.
 uint8_t rig_send(struct rig *rig, unsigned link, uint16_t handle, const uint8_t *message, size_t size,
