@@ -25,13 +25,16 @@ folders := base hash system context jobs files
 sources := $(filter-out %/storage.c,$(wildcard $(folders:%=$(probe)/%/*.c)))
 headers := $(wildcard $(probe)/*/*.h $(here)/*.h)
 tests := hash_test names_test known_test bundle_test files_bad_test files_cost_test files_moving_test files_warm_test \
-  files_attack_test files_trust_test files_again_test files_page_test page tree files_faults files_main
+  files_attack_test files_trust_test files_again_test files_page_test system_test page tree files_faults files_main
 test_sources := $(tests:%=$(here)/%.c) $(HARNESS)/harness.c
 
 # The platform functions that files_faults.c stands before.
 wrapped := pfp_read pfp_read_at pfp_open_file pfp_open_folder pfp_map_begin pfp_map_pays pfp_pages pfp_keep_clock \
   pfp_lease_begin pfp_mounts_watch pfp_identify pfp_identify_name pfp_unmoved
 wrap := $(wrapped:%=-Wl,--wrap=%)
+# Functions of the C library that tests of single calls stand before.
+library := openat read pread
+library_wrap := $(library:%=-Wl,--wrap=%)
 
 # The hand-over between threads: the same sources with smaller numbers, and pthread as schedule.c has it.
 handover_tests := handover_test schedule tree files_faults
@@ -65,11 +68,11 @@ sanitized-thread: $(BUILD)/probe-files-tests-thread
 compile = @mkdir -p $(@D) && $(CC) $(strict) $(CFLAGS) $(1) $(includes) -o $@ $(filter %.c,$^) $(wrap) -lsodium -lpthread
 
 $(BUILD)/probe-files-tests: $(sources) $(test_sources) $(headers)
-	$(call compile)
+	$(call compile,$(library_wrap))
 $(BUILD)/probe-files-tests-address: $(sources) $(test_sources) $(headers)
-	$(call compile,-fsanitize=address$(comma)undefined -fno-sanitize-recover=all -fuse-ld=lld)
+	$(call compile,-fsanitize=address$(comma)undefined -fno-sanitize-recover=all -fuse-ld=lld $(library_wrap))
 $(BUILD)/probe-files-tests-thread: $(sources) $(test_sources) $(headers)
-	$(call compile,-fsanitize=thread)
+	$(call compile,-fsanitize=thread $(library_wrap))
 # A clang that comes with Swift wants libdispatch for this one.
 $(BUILD)/probe-files-tests-thread: CC := gcc
 

@@ -19,5 +19,6 @@ extern const struct suite files_attack_suite;
 extern const struct suite files_trust_suite;
 extern const struct suite files_again_suite;
 extern const struct suite files_page_suite;
+extern const struct suite system_suite;
 
 #endif
