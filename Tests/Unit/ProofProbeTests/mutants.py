@@ -100,7 +100,8 @@ def begin():
                *PROBE.glob("*/*.c")]
     compiler = [CC, "-std=c11", "-w", "-O1", "-pthread", *[f"-I{ROOT / folder}" for folder in folders]]
     wrapped = ("pfp_mappings_read", "pfp_objects_read", "pfp_hash_memory", "pfp_keep_clock", "malloc", "calloc",
-               "realloc", "strdup", "vasprintf", "fopen", "fdopendir", "open", "openat")
+               "realloc", "strdup", "vasprintf", "fopen", "fdopendir", "open", "openat", "fstatfs", "ioctl",
+               "dl_iterate_phdr")
     linker = [CC, "-pthread", "-rdynamic", *[f"-Wl,--wrap={name}" for name in wrapped]]
     return Program(PROBE, BUILD, compiler, sources,
                    (linker, [library, f"-Wl,-rpath,{library.parent}", "-lsodium"]))

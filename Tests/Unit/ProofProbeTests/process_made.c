@@ -83,6 +83,26 @@ uint32_t made_symbol(size_t object, const char *name, unsigned type, uintptr_t a
   return (uint32_t)image->symbol_count - 1;
 }
 
+void made_version(size_t object, uint32_t symbol, const char *version) {
+  struct made_image *image = &made.images[object];
+  const size_t index = image->defined_count++;
+  image->defined[index].definition = (ElfW(Verdef)){.vd_version = 1,
+                                                    .vd_ndx = (ElfW(Half))(index + 2),
+                                                    .vd_cnt = 1,
+                                                    .vd_aux = sizeof(ElfW(Verdef)),
+                                                    .vd_next = sizeof image->defined[0]};
+  image->defined[index].name.vda_name = made_string(object, version);
+  image->versions[symbol] = (ElfW(Half))(index + 2);
+  if (index == 0) {
+    made_dynamic_at(object, DT_VERSYM, image->versions);
+    made_dynamic_at(object, DT_VERDEF, image->defined);
+    made_dynamic(object, DT_VERDEFNUM, 1);
+  }
+  for (size_t i = 0; i < image->dynamic_count; i++) {
+    if (image->dynamic[i].d_tag == DT_VERDEFNUM) image->dynamic[i].d_un.d_val = index + 1;
+  }
+}
+
 void made_relocate(size_t object, unsigned type, size_t word, uint32_t symbol, uint64_t addend) {
   struct made_image *image = &made.images[object];
   ElfW(Rela) entry = {.r_offset = made_word_address(object, word) - made.items[object].bias,

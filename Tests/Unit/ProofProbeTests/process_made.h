@@ -15,7 +15,7 @@
 
 enum { MADE_EXECUTABLE, MADE_OWN, MADE_OTHER, MADE_LOADER, MADE_VDSO, MADE_APART, MADE_OBJECTS };
 /// The words of an image: RELRO ends before MADE_SLOT, the slots of the PLT before MADE_LOOSE.
-enum { MADE_SEALED = 0, MADE_SLOT = 16, MADE_LOOSE = 24, MADE_WORDS = 32, MADE_SYMBOLS = 12, MADE_RELOCATIONS = 8 };
+enum { MADE_SEALED = 0, MADE_SLOT = 16, MADE_LOOSE = 24, MADE_WORDS = 32, MADE_SYMBOLS = 24, MADE_RELOCATIONS = 8 };
 /// Where the words stand in the file.
 enum { MADE_FILE_OFFSET = 512 };
 
@@ -30,8 +30,12 @@ struct made_image {
   uint64_t packed[4];
   ElfW(Dyn) dynamic[24];
   uint8_t functions[64];
+  struct {
+    ElfW(Verdef) definition;
+    ElfW(Verdaux) name;
+  } defined[4];
   bool is_gnu;  ///< The hash table is of the newer format.
-  size_t symbol_count, strings_size, dynamic_count, table_count, slot_count;
+  size_t symbol_count, strings_size, dynamic_count, table_count, slot_count, defined_count;
 };
 
 struct made {
@@ -59,6 +63,8 @@ void made_dynamic(size_t object, ElfW(Sxword) tag, uint64_t value);
 void made_dynamic_at(size_t object, ElfW(Sxword) tag, const void *at);
 /// The index of a new symbol. `address` 0: it is asked for only.
 uint32_t made_symbol(size_t object, const char *name, unsigned type, uintptr_t address);
+/// Gives a symbol this version, which the object's table has from then on. A definition's own, or the one asked for.
+void made_version(size_t object, uint32_t symbol, const char *version);
 /// Gives the object a hash table of the newer format.
 void made_gnu(size_t object);
 void made_relocate(size_t object, unsigned type, size_t word, uint32_t symbol, uint64_t addend);

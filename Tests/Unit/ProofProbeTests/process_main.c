@@ -16,7 +16,10 @@ static const struct suite *const suites[] = {&process_suite, &process_storage_su
                                              &process_folders_suite, &process_memory_suite,
                                              &process_variables_suite, &process_numbers_suite,
                                              &process_bounds_suite, &process_index_suite,
-                                             &process_gone_suite, &process_root_suite};
+                                             &process_gone_suite, &process_root_suite,
+                                             &process_headers_suite,
+                                             &process_again_suite,
+                                             &process_edges_suite};
 
 int main(int argc, char **argv) {
   return harness_main(argc, argv, "probe-process-tests", suites, sizeof suites / sizeof suites[0]);

@@ -37,5 +37,8 @@ extern const struct suite process_bounds_suite;
 extern const struct suite process_index_suite;
 extern const struct suite process_gone_suite;
 extern const struct suite process_root_suite;
+extern const struct suite process_headers_suite;
+extern const struct suite process_again_suite;
+extern const struct suite process_edges_suite;
 
 #endif

@@ -34,7 +34,7 @@ build() {
   "${CC:-cc}" "${strict[@]}" ${CFLAGS:-} ${LDFLAGS:-} "${include[@]}" \
     -rdynamic -Wl,--wrap=pfp_mappings_read,--wrap=pfp_objects_read,--wrap=pfp_hash_memory,--wrap=pfp_keep_clock \
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=vasprintf,--wrap=fopen,--wrap=fdopendir \
-    -Wl,--wrap=open,--wrap=openat,--wrap=fstatfs,--wrap=ioctl \
+    -Wl,--wrap=open,--wrap=openat,--wrap=fstatfs,--wrap=ioctl,--wrap=dl_iterate_phdr \
     -o "$out/probe-process-tests" "$here"/process_*.c \
     Tests/Unit/ProofCoreTests/harness.c CSources/ProofCore/*.c CSources/ProofKey/*.c CSources/ProofProbe/*/*.c \
     "$out/liblazy.so" "-Wl,-rpath,\$ORIGIN" -lsodium || return
