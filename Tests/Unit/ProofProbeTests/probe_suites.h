@@ -20,5 +20,6 @@ extern const struct suite files_trust_suite;
 extern const struct suite files_again_suite;
 extern const struct suite files_page_suite;
 extern const struct suite system_suite;
+extern const struct suite keep_suite;
 
 #endif

@@ -83,6 +83,7 @@ struct faults {
   bool no_maps;        ///< Nothing can be mapped.
   bool no_leases;      ///< Files belong to another user.
   bool folders_move;   ///< Every folder is another one after it was listed.
+  unsigned guarded_looks;  ///< Files have fs-verity at so many looks.
   bool no_mounts;      ///< Mounts cannot be watched: /proc is not there.
   int read_error;      ///< Errno of the reads from `reads_good` on
   unsigned reads_good;
