@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// libsodium is the oracle of every kernel; hashlib, in bundle_reference.py, of libsodium and of the tree rule.
+/// libsodium is the oracle of every kernel and of the tree rule.
+
+#define _GNU_SOURCE
 
 #include "hash.h"
 
@@ -8,9 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
+#include "hash/fold.h"
 #include "hash/lanes.h"
+#include "hash/machine.h"
 #include "probe_suites.h"
+#include "tree.h"
 
 static const enum pfp_kernel kernels[] = {PFP_KERNEL_PORTABLE, PFP_KERNEL_X4, PFP_KERNEL_X8, PFP_KERNEL_BEST};
 enum { KERNELS = sizeof kernels / sizeof kernels[0] };
@@ -277,6 +283,94 @@ static void the_widest_kernel_is_the_best(void) {
   CHECK_NUMBER(pfp_kernel_best(true, true), PFP_KERNEL_X8);
 }
 
+/// The compiler's own questions to the processor, as an oracle.
+static void kernels_of_this_machine(void) {
+#if defined(__x86_64__)
+  CHECK(pfp_machine_has_x4() == (__builtin_cpu_supports("avx2") != 0));
+  CHECK(pfp_machine_has_x8() == (__builtin_cpu_supports("avx512f") != 0));
+#else
+  CHECK(!pfp_machine_has_x4() && !pfp_machine_has_x8());
+#endif
+  CHECK_NUMBER(pfp_kernel_available(PFP_KERNEL_BEST), 1);
+  CHECK_NUMBER(pfp_kernel_available(PFP_KERNEL_PORTABLE), 1);
+  CHECK_NUMBER(pfp_kernel_available(PFP_KERNEL_X4), pfp_machine_has_x4());
+  CHECK_NUMBER(pfp_kernel_available(PFP_KERNEL_X8), pfp_machine_has_x8());
+}
+
+static void a_kernel_is_the_one_asked_for(void) {
+  static const unsigned widths[] = {1, 1, 4, 8};
+  struct dice dice = {7};
+  for (unsigned kernel = PFP_KERNEL_BEST; kernel <= PFP_KERNEL_X8; kernel++) {
+    struct fixture fixture;
+    unsigned best = pfp_machine_has_x8() ? 3 : pfp_machine_has_x4() ? 2 : 1;
+    test_case("%s", names[kernel]);
+    CHECK_NUMBER(pfp_kernel_width((enum pfp_kernel)kernel), widths[kernel]);
+    CHECK((pfp_kernel_compress((enum pfp_kernel)kernel) != NULL) == (kernel > 1 && PFP_HAVE_X86_KERNELS));
+    if (!pfp_kernel_available((enum pfp_kernel)kernel)) continue;
+    REQUIRE(CHECK(fixture_make(&fixture, &dice, (enum pfp_kernel)kernel)));
+    CHECK_NUMBER(fixture.hash.kernel, kernel == PFP_KERNEL_BEST ? best : kernel);
+    CHECK_BYTES(fixture.hash.key, fixture.key, 32);
+    CHECK_BYTES(fixture.hash.salt, fixture.salt, 16);
+  }
+  CHECK(pfp_kernel_compress(PFP_KERNEL_X4) != pfp_kernel_compress(PFP_KERNEL_X8) || !PFP_HAVE_X86_KERNELS);
+}
+
+/// A content of 64 KiB is one leaf, and one byte more makes two.
+static void leaves_of_a_content(void) {
+  static const struct {
+    uint64_t size, leaves;
+  } cases[] = {{0, 0},      {1, 0},      {65535, 0},  {65536, 0},  {65537, 2},
+               {131072, 2}, {131073, 3}, {196608, 3}, {196609, 4}, {UINT64_C(1) << 50, UINT64_C(1) << 34}};
+  for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    test_case("%llu bytes", (unsigned long long)cases[i].size);
+    CHECK_COUNT(pfp_leaf_count(cases[i].size), cases[i].leaves);
+  }
+}
+
+static void folds_in_pieces(void) {
+  static const uint8_t message[] = {0xAB, 0xEF, 0xCD, 0xAB, 0x89, 0x67, 0x45, 0x23, 0x01, 0x34, 0x12, 'x', 'y'};
+  struct dice dice = {8};
+  struct fixture fixture;
+  REQUIRE(CHECK(fixture_make(&fixture, &dice, PFP_KERNEL_BEST)));
+  for (unsigned role = 0; role < PFP_ROLES; role++) {
+    struct pfp_fold fold;
+    uint8_t digest[32], expected[32];
+    test_case("%s", roles[role]);
+    CHECK_BYTES(pfp_role_bytes((enum pfp_role)role), roles[role], 16);
+    pfp_fold_init(&fold, &fixture.hash, (enum pfp_role)role);
+    pfp_fold_number(&fold, 0xAB, 1);
+    pfp_fold_number(&fold, UINT64_C(0x0123456789ABCDEF), 8);
+    pfp_fold_number(&fold, 0x1234, 2);
+    pfp_fold_update(&fold, "xy", 2);
+    pfp_fold_final(digest, &fold);
+    oracle(expected, &fixture, roles[role], message, sizeof message);
+    CHECK_BYTES(digest, expected, 32);
+  }
+}
+
+static bool without_a_thread(void *user) {
+  struct pfp_content contents[3], expected[3];
+  struct rlimit none = {1, 1};
+  struct dice dice = {9};
+  struct fixture fixture;
+  (void)user;
+  become_ordinary();
+  // An ordinary user's other processes count: at least this one is there.
+  if (setrlimit(RLIMIT_NPROC, &none) != 0 || !fixture_make(&fixture, &dice, PFP_KERNEL_BEST)) return false;
+  for (unsigned i = 0; i < 3; i++) {
+    contents[i] = expected[i] = (struct pfp_content){.bytes = noise(1 << 20), .size = 70000 * (size_t)i};
+  }
+  pfp_hash_contents(&fixture.hash, expected, 3);
+  pfp_hash_contents_shared(&fixture.hash, contents, 3);
+  bool good = true;
+  for (unsigned i = 0; i < 3; i++) good = CHECK_BYTES(contents[i].digest, expected[i].digest, 32) && good;
+  return good;
+}
+
+static void hashed_alone_without_a_thread(void) {
+  if (!SANITIZED) CHECK(in_child(without_a_thread, NULL));
+}
+
 static const struct test tests[] = {
     TEST("random leaves have libsodium's digest in every kernel", random_leaves_as_libsodium),
     TEST("every length around a block's edge has libsodium's digest in every kernel", block_edges),
@@ -286,6 +380,11 @@ static const struct test tests[] = {
     TEST("the bytes a tree hashes are not a content with the tree's digest", a_tree_is_no_content),
     TEST("a kernel that does not exist or cannot run is refused", kernels_that_do_not_exist),
     TEST("the best kernel is the widest that the machine can run", the_widest_kernel_is_the_best),
+    TEST("this machine's kernels are those that the compiler finds", kernels_of_this_machine),
+    TEST("a prepared kernel is the one that was asked for", a_kernel_is_the_one_asked_for),
+    TEST("a content of more than 64 KiB has leaves", leaves_of_a_content),
+    TEST("a message folded in pieces has the digest of the whole", folds_in_pieces),
+    TEST("contents are hashed by one thread if no second one can be started", hashed_alone_without_a_thread),
 };
 
 const struct suite hash_suite = SUITE("hash", tests);
