@@ -186,9 +186,64 @@ static void an_index_has_its_size_and_no_other(void) {
   end();
 }
 
+/// Without an index an entry is named if its shard has no other one.
+static void without_an_index_an_entry_alone_is_named(void) {
+  const struct pfp_diagnosis *diagnosis;
+  char path[160], text[96];
+  for (unsigned each = 1; each <= 2; each++) {
+    test_case("%u of each shard", each);
+    REQUIRE(begin(each));
+    (void)snprintf(path, sizeof path, "%s/bundle-index", place.storage);
+    CHECK_NUMBER(unlink(path), 0);
+    for (unsigned shard = 0; shard < SHARDS; shard += 9) {
+      place_write(names[shard], "2");
+      diagnosis = baseline_diagnose(probe, &baseline);
+      REQUIRE(CHECK_COUNT(diagnosis->count, 1));
+      CHECK_NUMBER(diagnosis->findings[0].kind, PFP_FINDING_CHANGED);
+      CHECK_NUMBER(diagnosis->findings[0].certain, each == 1);
+      CHECK(strcmp(diagnosis->findings[0].name, each == 1 ? names[shard] : "") == 0);
+      (void)snprintf(text, sizeof text, "bundle: %.15s: changed, added, or beside one that is missing", names[shard]);
+      if (each == 2) (void)strcpy(text, "bundle: one of 2 entries changed, or was added or removed beside them; no "
+                                        "index tells which");
+      CHECK(strcmp(diagnosis->findings[0].text, text) == 0);
+      place_write(names[shard], "1");
+    }
+    forget_file(names[3]);
+    diagnosis = baseline_diagnose(probe, &baseline);
+    REQUIRE(CHECK_COUNT(diagnosis->count, 1));
+    CHECK_NUMBER(diagnosis->findings[0].kind, each == 1 ? PFP_FINDING_GONE : PFP_FINDING_CHANGED);
+    CHECK_NUMBER(diagnosis->findings[0].certain, each == 2);
+    if (each == 1) CHECK(strcmp(diagnosis->findings[0].text, "bundle: an entry is missing") == 0);
+    end();
+  }
+}
+
+/// A probe without the bundle: each shard is absent, and differs.
+static void shards_that_cannot_be_read_are_told_each(void) {
+  struct pfp_probe_options own = {.storage = place.storage};
+  const struct pfp_diagnosis *diagnosis;
+  struct pfp_probe *bare;
+  REQUIRE(begin(1) && CHECK_NUMBER(pfp_probe_create(&bare, &own), PFP_OK));
+  diagnosis = baseline_diagnose(bare, &baseline);
+  CHECK_COUNT(diagnosis->count, SHARDS);
+  for (unsigned shard = 0; shard < SHARDS && shard < diagnosis->count; shard++) {
+    const struct pfp_finding *finding = &diagnosis->findings[shard];
+    test_case("shard %u", shard);
+    CHECK_NUMBER(finding->kind, PFP_FINDING_ABSENT);
+    CHECK_NUMBER(finding->certain, 1);
+    CHECK(finding->class_ == 2 && finding->number == 3 && strcmp(finding->source, "bundle") == 0);
+    CHECK(strlen(finding->name) == 1 && finding->name[0] >= '0' && finding->name[0] <= 'o');
+    CHECK(strcmp(finding->text, "bundle: cannot be read") == 0);
+  }
+  pfp_probe_free(bare);
+  end();
+}
+
 static const struct test tests[] = {
     TEST("an entry of each shard is named: changed, missing, added", an_entry_of_each_shard_is_named),
     TEST("entries and findings beyond the room are counted", entries_beyond_the_room_are_counted),
+    TEST("without an index an entry that is alone in its shard is named", without_an_index_an_entry_alone_is_named),
+    TEST("shards that cannot be read are told, each for itself", shards_that_cannot_be_read_are_told_each),
     TEST("an index has its size, and with another one it names no entry", an_index_has_its_size_and_no_other),
 };
 

@@ -19,7 +19,9 @@ static const struct suite *const suites[] = {&process_suite, &process_storage_su
                                              &process_gone_suite, &process_root_suite,
                                              &process_headers_suite,
                                              &process_again_suite,
-                                             &process_edges_suite};
+                                             &process_edges_suite,
+                                             &process_seen_suite,
+                                             &process_bytes_suite};
 
 int main(int argc, char **argv) {
   return harness_main(argc, argv, "probe-process-tests", suites, sizeof suites / sizeof suites[0]);

@@ -2,6 +2,7 @@
 
 /// Records and words for each thing that a look at the process may find, from views that are made by hand.
 
+#include <malloc.h>
 #include <string.h>
 
 #include "process_suites.h"
@@ -96,6 +97,10 @@ static void files_that_are_no_code_are_told(void) {
   begin();
   map(CODE, CODE + 4 * PAGE, PFP_EXECUTE, 5, "/memfd");
   check_mappings("foreign", "/memfd", NULL, "/memfd is executable and no loaded object's code");
+  begin();
+  map(CODE, CODE + PAGE, PFP_EXECUTE, 5, " (deleted)");
+  check_mappings("deleted", " (deleted)", NULL,
+                 " (deleted) is executable and was deleted or replaced on disk");
   begin();
   map(CODE, CODE + 4 * PAGE, PFP_EXECUTE, 5, "(deleted)");
   check_mappings("foreign", "(deleted)", NULL, "(deleted) is executable and no loaded object's code");
@@ -238,6 +243,32 @@ static void objects_of_one_name_are_numbered(void) {
   pfp_evidence_free(&evidence);
 }
 
+/// Also where no object of another name stands before them.
+static void all_objects_of_one_name_are_numbered(void) {
+  static const char *const NAMES[] = {"same.so", "same.so#2", "same.so#3", "same.so#4", "same.so#5", "same.so#6"};
+  begin();
+  for (size_t i = 0; i < MADE_OBJECTS; i++) (void)strcpy(made.items[i].name, "same.so");
+  pfp_view_report(&evidence, &view);
+  for (size_t i = 0; i < MADE_OBJECTS; i++) check_code(NAMES[i], i, 0, NULL);
+  pfp_evidence_free(&evidence);
+}
+
+static void a_report_leaves_nothing_behind(void) {
+  size_t used = 0;
+  // What is freed is kept for the next one, up to seven of each size; then it shows.
+  for (unsigned round = 0; round < 12; round++) {
+    used = mallinfo2().uordblks;
+    begin();
+    made.items[MADE_OWN].private_pages = 1;
+    made.items[MADE_OTHER].private_pages = round % 2 == 0 ? -1 : 0;
+    made.items[MADE_OWN].misplaced = 1;
+    map(CODE, CODE + PAGE, PFP_EXECUTE, 0, "");
+    pfp_view_report(&evidence, &view);
+    pfp_evidence_free(&evidence);
+  }
+  CHECK_COUNT(mallinfo2().uordblks, used);
+}
+
 static void code_that_cannot_be_read_says_why(void) {
   begin();
   made.items[MADE_OWN].has_code = made.items[MADE_OTHER].has_code = 0;
@@ -360,6 +391,8 @@ static const struct test tests[] = {
     TEST("each object has a record of its code, and one of its links unless it is the vdso",
          each_object_has_its_records),
     TEST("objects of one name are numbered by their digests", objects_of_one_name_are_numbered),
+    TEST("all objects of one name are numbered", all_objects_of_one_name_are_numbered),
+    TEST("a report leaves no memory behind", a_report_leaves_nothing_behind),
     TEST("code that cannot be read is absent, and says why", code_that_cannot_be_read_says_why),
     TEST("code that differs from its file is told before that nothing needs it",
          changed_code_comes_before_unexplained),

@@ -40,5 +40,7 @@ extern const struct suite process_root_suite;
 extern const struct suite process_headers_suite;
 extern const struct suite process_again_suite;
 extern const struct suite process_edges_suite;
+extern const struct suite process_seen_suite;
+extern const struct suite process_bytes_suite;
 
 #endif
