@@ -27,7 +27,6 @@ enum { ORDINARY = 65534, BYTES = 4096 };
 
 static uintptr_t watched;  ///< An address in code
 static unsigned hashed;    ///< How often a content was hashed that holds it
-static uint64_t ahead;     ///< Added to the clock that decides whether a file has settled
 
 // The names that --wrap asks for are the linker's.
 int __real_pfp_hash_memory(const struct pfp_hash *hash, struct pfp_content *contents, size_t count);
@@ -42,7 +41,7 @@ int __wrap_pfp_hash_memory(const struct pfp_hash *hash, struct pfp_content *cont
 
 uint64_t __real_pfp_keep_clock(void);
 uint64_t __wrap_pfp_keep_clock(void);
-uint64_t __wrap_pfp_keep_clock(void) { return __real_pfp_keep_clock() + ahead; }
+uint64_t __wrap_pfp_keep_clock(void) { return __real_pfp_keep_clock() + place_ahead; }
 
 // The place: two copies of a library --------------------------------------------------------------------------------
 
@@ -59,13 +58,13 @@ static bool copy_library(char path[128], const char *name, uid_t owner) {
 }
 
 static bool begin(uid_t owner) {
-  ahead = UINT64_C(60000000000);  // The files just written count as long settled.
+  place_ahead = UINT64_C(60000000000);  // The files just written count as long settled.
   return place_begin() && CHECK(chmod(place.folder, 0755) == 0) && copy_library(library, "libkept.so", owner) &&
          copy_library(other, "libother.so", owner);
 }
 
 static void finish(void) {
-  ahead = 0;
+  place_ahead = 0;
   watched = 0;
   place_finish();
 }

@@ -13,6 +13,7 @@
 static const uint8_t KEY[PFC_KEY_BYTES] = {7, 1, 4, 9, 16, 25, 36, 49, 64, 81, 100, 121, 144, 169, 196, 225};
 
 struct place place;
+uint64_t place_ahead;
 
 void place_write(const char *name, const char *text) {
   char path[160];

@@ -22,6 +22,9 @@ void place_write(const char *name, const char *text);
 /// A probe that looks at the place.
 struct pfp_probe *place_probe(void);
 
+/// Nanoseconds that are added to the clock by which a file has settled.
+extern uint64_t place_ahead;
+
 /// A configuration that asks for everything.
 struct pfc_config place_draft(uint8_t policy, uint8_t salt);
 
