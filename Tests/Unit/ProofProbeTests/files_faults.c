@@ -15,12 +15,14 @@ static atomic_uint reads, pages;
 
 void faults_reset(void) {
   // Plainly assigned, not cleared as memory: the counters are atomic.
-  faults.after_read = NULL;
+  faults.after_read = faults.before_read = NULL;
+  faults.after_link = faults.after_name = NULL;
   faults.before_open = NULL;
   faults.after_map = NULL;
   faults.no_maps = faults.no_leases = faults.no_mounts = faults.folders_move = faults.pages_fail = false;
-  faults.read_error = 0;
-  faults.guarded_looks = 0;
+  faults.no_types = false;
+  faults.read_error = faults.listing_error = faults.identify_error = 0;
+  faults.guarded_looks = faults.clock_lags = 0;
   faults.reads_good = faults.pages_good = 0;
   faults.clock_ahead = UINT64_C(60000000000);
   atomic_store(&reads, 0);
@@ -29,6 +31,7 @@ void faults_reset(void) {
 
 WRAPPED(int64_t, pfp_read, int fd, void *bytes, size_t size) {
   atomic_fetch_add(&faults.reads_made, 1);
+  if (faults.before_read != NULL) faults.before_read(fd);
   if (faults.read_error != 0 && atomic_fetch_add(&reads, 1) >= faults.reads_good) return -faults.read_error;
   int64_t got = __real_pfp_read(fd, bytes, size);
   if (faults.after_read != NULL) faults.after_read(fd);
@@ -37,6 +40,7 @@ WRAPPED(int64_t, pfp_read, int fd, void *bytes, size_t size) {
 
 WRAPPED(int64_t, pfp_read_at, int fd, void *bytes, size_t size, uint64_t offset) {
   atomic_fetch_add(&faults.reads_made, 1);
+  if (faults.before_read != NULL) faults.before_read(fd);
   if (faults.read_error != 0 && atomic_fetch_add(&reads, 1) >= faults.reads_good) return -faults.read_error;
   int64_t got = __real_pfp_read_at(fd, bytes, size, offset);
   if (faults.after_read != NULL) faults.after_read(fd);
@@ -55,8 +59,27 @@ WRAPPED(int, pfp_open_folder, int folder, const char *name, bool follow) {
   return __real_pfp_open_folder(folder, name, follow);
 }
 
+WRAPPED(int, pfp_open_below, int root, const char *path) {
+  atomic_fetch_add(&faults.opens_below, 1);
+  return __real_pfp_open_below(root, path);
+}
+
+WRAPPED(int64_t, pfp_read_link, int folder, const char *name, void *bytes, size_t size) {
+  int64_t got = __real_pfp_read_link(folder, name, bytes, size);
+  if (faults.after_link != NULL) faults.after_link(name);
+  return got;
+}
+
+WRAPPED(int, pfp_listing_next, struct pfp_listing *listing, const char **name, uint8_t *type) {
+  if (faults.listing_error != 0 && listing->at != 0) return -faults.listing_error;
+  int more = __real_pfp_listing_next(listing, name, type);
+  if (more == 1 && faults.no_types) *type = 0;
+  if (more == 1 && faults.after_name != NULL) faults.after_name(*name);
+  return more;
+}
+
 WRAPPED(int, pfp_identify, struct pfp_identity *identity, int fd) {
-  int result = __real_pfp_identify(identity, fd);
+  int result = faults.identify_error != 0 ? -faults.identify_error : __real_pfp_identify(identity, fd);
   atomic_fetch_add(&faults.looks, 1);
   if (faults.guarded_looks != 0) {
     faults.guarded_looks--;
@@ -87,10 +110,22 @@ WRAPPED(int, pfp_map_begin, struct pfp_map *map, int fd, uint64_t size) {
 
 WRAPPED(void *, pfp_pages, size_t size) {
   if (faults.pages_fail && atomic_fetch_add(&pages, 1) >= faults.pages_good) return NULL;
-  return __real_pfp_pages(size);
+  void *made = __real_pfp_pages(size);
+  if (made != NULL) atomic_fetch_add(&faults.pages_held, (long)size);
+  return made;
 }
 
-WRAPPED(uint64_t, pfp_keep_clock, void) { return __real_pfp_keep_clock() + faults.clock_ahead; }
+WRAPPED(void, pfp_pages_free, void *freed, size_t size) {
+  if (freed != NULL) atomic_fetch_sub(&faults.pages_held, (long)size);
+  __real_pfp_pages_free(freed, size);
+}
+
+WRAPPED(uint64_t, pfp_keep_clock, void) {
+  uint64_t now = __real_pfp_keep_clock() + faults.clock_ahead;
+  if (faults.clock_lags == 0) return now;
+  faults.clock_lags--;
+  return now - UINT64_C(3600000000000);
+}
 
 WRAPPED(int, pfp_lease_begin, int fd) { return faults.no_leases ? -EACCES : __real_pfp_lease_begin(fd); }
 

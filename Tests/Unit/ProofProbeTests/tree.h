@@ -76,6 +76,11 @@ void become_ordinary(void);
 struct faults {
   /// Called after each read of a file with its descriptor; may change the file.
   void (*after_read)(int fd);
+  /// Called before each read of a file; may change the file.
+  void (*before_read)(int fd);
+  /// Called after each link was read, and after each name that a folder tells.
+  void (*after_link)(const char *name);
+  void (*after_name)(const char *name);
   /// Called before each file or folder is opened.
   void (*before_open)(const char *name);
   /// Called after a file was mapped.
@@ -84,14 +89,19 @@ struct faults {
   bool no_leases;      ///< Files belong to another user.
   bool folders_move;   ///< Every folder is another one after it was listed.
   unsigned guarded_looks;  ///< Files have fs-verity at so many looks.
+  bool no_types;       ///< Folders do not tell the types of their entries.
   bool no_mounts;      ///< Mounts cannot be watched: /proc is not there.
+  int listing_error;   ///< Errno of each listing after its first name
+  int identify_error;  ///< Errno of each look at what is open
   int read_error;      ///< Errno of the reads from `reads_good` on
   unsigned reads_good;
   unsigned pages_good;  ///< With `pages_fail`: that many allocations succeed before all fail.
   bool pages_fail;
   /// Calls so far. Counted, not faults.
-  atomic_ulong opens, reads_made, looks;
+  atomic_ulong opens, opens_below, reads_made, looks;
+  atomic_long pages_held;  ///< Bytes of pages that were not freed
   uint64_t clock_ahead;  ///< Nanoseconds added to the clock of changes
+  unsigned clock_lags;   ///< So many readings of it are an hour behind.
 };
 extern struct faults faults;
 
