@@ -11,6 +11,7 @@
 #include "process/process.h"
 #include "process_kernel.h"
 #include "process_suites.h"
+#include "process_words.h"
 #include "wrapped.h"
 
 enum { XFS_UUID = 64, XFS_BYTES = 112, BTRFS_UUID = 16, BTRFS_BYTES = 1024 };
@@ -25,7 +26,7 @@ static struct {
 
 WRAPPED(int, fstatfs, int descriptor, struct statfs *status) {
   if (kernel.fails_status) {
-    errno = EIO;
+    errno = kernel.fails_status;
     return -1;
   }
   if (kernel.type == 0) return __real_fstatfs(descriptor, status);
@@ -113,7 +114,7 @@ static void an_identity_that_cannot_be_asked_is_an_error(void) {
     CHECK_NUMBER(errno, ENOTTY);
   }
   begin(0xEF53);
-  kernel.fails_status = 1;
+  kernel.fails_status = EIO;
   errno = 0;
   CHECK_NUMBER(pfp_root_identity(text, "/"), -1);
   CHECK_NUMBER(errno, EIO);
@@ -124,10 +125,46 @@ static void an_identity_that_cannot_be_asked_is_an_error(void) {
   CHECK_NUMBER(errno, ENOENT);
 }
 
+/// The record of the root file system: F(`pfp1.fact.......`, text), or absent and with these words.
+static void check_record(const char *text, const char *told) {
+  static struct pfp_process process = {.maps = -1, .pagemap = -1, .status = -1, .initial = -1};
+  uint8_t digest[PFC_DIGEST_BYTES];
+  evidence_begin();
+  pfp_device_report(&evidence, NULL, &process, 1);
+  CHECK_NUMBER(evidence.failed, 0);
+  page_begin();
+  if (text != NULL) page_text(text);
+  page_digest(digest, "pfp1.fact.......");
+  evidence_check(1, 4, "root", text != NULL ? digest : NULL, 0, told);
+  pfp_evidence_free(&evidence);
+}
+
+static void a_record_has_the_identity_or_why_not(void) {
+  static struct pfp_process process = {.maps = -1, .pagemap = -1, .status = -1, .initial = -1};
+  begin(0xEF53);
+  kernel.id[0] = 0xA1;
+  check_record("ext a100000000000000", NULL);
+  kernel.id[0] = 0;
+  check_record(NULL, "has no identity that lasts");
+  begin(0x794C7630);
+  check_record(NULL, "has no identity that lasts");
+  begin(0xEF53);
+  kernel.fails_status = EIO;
+  check_record(NULL, "cannot be read");
+  test_case("no memory");
+  kernel.fails_status = ENOMEM;
+  evidence_begin();
+  pfp_device_report(&evidence, NULL, &process, 1);
+  CHECK_NUMBER(evidence.failed, 1);
+  pfp_evidence_free(&evidence);
+  begin(0);
+}
+
 static const struct test tests[] = {
     TEST("each type of file system has its identity", each_type_has_its_identity),
     TEST("an identity of zeros is none", an_identity_of_zeros_is_none),
     TEST("an identity that cannot be asked for is an error", an_identity_that_cannot_be_asked_is_an_error),
+    TEST("the record has the identity, or says why it has none", a_record_has_the_identity_or_why_not),
 };
 
 const struct suite process_root_suite = SUITE("root", tests);

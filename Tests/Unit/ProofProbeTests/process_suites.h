@@ -44,5 +44,6 @@ extern const struct suite process_seen_suite;
 extern const struct suite process_bytes_suite;
 extern const struct suite process_gather_suite;
 extern const struct suite process_kernel_suite;
+extern const struct suite process_places_suite;
 
 #endif
