@@ -22,7 +22,7 @@ void faults_reset(void) {
   faults.no_maps = faults.no_leases = faults.no_mounts = faults.folders_move = faults.pages_fail = false;
   faults.no_types = false;
   faults.read_error = faults.listing_error = faults.identify_error = 0;
-  faults.guarded_looks = faults.clock_lags = 0;
+  faults.guarded_looks = faults.clock_lags = faults.names_good = faults.short_reads = 0;
   faults.reads_good = faults.pages_good = 0;
   faults.clock_ahead = UINT64_C(60000000000);
   atomic_store(&reads, 0);
@@ -33,6 +33,10 @@ WRAPPED(int64_t, pfp_read, int fd, void *bytes, size_t size) {
   atomic_fetch_add(&faults.reads_made, 1);
   if (faults.before_read != NULL) faults.before_read(fd);
   if (faults.read_error != 0 && atomic_fetch_add(&reads, 1) >= faults.reads_good) return -faults.read_error;
+  if (faults.short_reads != 0) {
+    faults.short_reads--;
+    size /= 2;
+  }
   int64_t got = __real_pfp_read(fd, bytes, size);
   if (faults.after_read != NULL) faults.after_read(fd);
   return got;
@@ -71,7 +75,7 @@ WRAPPED(int64_t, pfp_read_link, int folder, const char *name, void *bytes, size_
 }
 
 WRAPPED(int, pfp_listing_next, struct pfp_listing *listing, const char **name, uint8_t *type) {
-  if (faults.listing_error != 0 && listing->at != 0) return -faults.listing_error;
+  if (faults.listing_error != 0 && faults.names_good-- == 0) return -faults.listing_error;
   int more = __real_pfp_listing_next(listing, name, type);
   if (more == 1 && faults.no_types) *type = 0;
   if (more == 1 && faults.after_name != NULL) faults.after_name(*name);

@@ -204,7 +204,7 @@ static bool absent_in_child(void *user) {
     }
     pfp_files_free(files);
   }
-  return good;
+  return good && harness_failures() == 0;
 }
 
 static void entries_that_are_absent(void) {

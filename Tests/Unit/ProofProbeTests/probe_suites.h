@@ -23,5 +23,6 @@ extern const struct suite system_suite;
 extern const struct suite keep_suite;
 extern const struct suite map_suite;
 extern const struct suite files_edges_suite;
+extern const struct suite files_turns_suite;
 
 #endif

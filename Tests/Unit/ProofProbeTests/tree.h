@@ -91,12 +91,14 @@ struct faults {
   unsigned guarded_looks;  ///< Files have fs-verity at so many looks.
   bool no_types;       ///< Folders do not tell the types of their entries.
   bool no_mounts;      ///< Mounts cannot be watched: /proc is not there.
-  int listing_error;   ///< Errno of each listing after its first name
+  int listing_error;   ///< Errno of the listings from the name `names_good` on
+  unsigned names_good;
   int identify_error;  ///< Errno of each look at what is open
   int read_error;      ///< Errno of the reads from `reads_good` on
   unsigned reads_good;
   unsigned pages_good;  ///< With `pages_fail`: that many allocations succeed before all fail.
   bool pages_fail;
+  unsigned short_reads;  ///< So many reads get half of what they ask for.
   /// Calls so far. Counted, not faults.
   atomic_ulong opens, opens_below, reads_made, looks;
   atomic_long pages_held;  ///< Bytes of pages that were not freed
