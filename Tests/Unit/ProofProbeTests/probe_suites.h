@@ -24,5 +24,6 @@ extern const struct suite keep_suite;
 extern const struct suite map_suite;
 extern const struct suite files_edges_suite;
 extern const struct suite files_turns_suite;
+extern const struct suite files_singles_suite;
 
 #endif
