@@ -38,7 +38,8 @@ static bool known(struct pfp_files *files, const struct tree *tree, const char *
   CHECK_COUNT(statistics->files, 1);
   CHECK_COUNT(statistics->files_read + statistics->reused, 1);
   CHECK_COUNT(statistics->bytes_read, statistics->reused == 1 ? 0 : entry.size);
-  CHECK_COUNT(statistics->descriptors, 0);
+  // Those of the bundle's entries, of which there is one at most.
+  CHECK_COUNT(statistics->descriptors, files->known.entries);
   return statistics->reused == 1;
 }
 
