@@ -211,7 +211,10 @@ static bool guarded_in_child(void *user) {
       good = CHECK(!pfp_files_is_guarded(files, path)) && CHECK(pfp_files_may_keep(files, path) == kept) && good;
       good = CHECK(!known(files, &here, cases[i].name)) && good;
       good = CHECK(pfp_files_is_guarded(files, path) == (!full && cases[i].guarded)) && good;
+      // Of a file that is kept the answer is known.
+      atomic_store(&faults.opens, 0);
       good = CHECK(pfp_files_may_keep(files, path) == kept) && good;
+      good = CHECK_COUNT(atomic_load(&faults.opens), policy == PFP_POLICY_INCREMENTAL && !kept) && good;
       good = CHECK(known(files, &here, cases[i].name) == kept) && good;
       good = CHECK(pfp_files_is_guarded(files, path) == (!full && cases[i].guarded)) && good;
     }
@@ -253,6 +256,42 @@ static void files_that_are_guarded(void) {
   tree_drop(&tree);
 }
 
+static unsigned openings;
+
+/// Another file takes the name after the first one was read.
+static void replace_at_second_opening(const char *name) {
+  if (strcmp(name, "./victim") == 0 && ++openings == 2 && rename("roots", "victim") != 0) abort();
+}
+
+static bool replaced_in_child(void *user) {
+  const struct tree *tree = user;
+  struct tree here = {"."};
+  if (chdir(tree->root) != 0) return false;
+  become_ordinary();
+  struct pfp_files *files = with_cache(PFP_POLICY_TRUSTING, 0);
+  faults.before_open = replace_at_second_opening;
+  bool good = CHECK(!known(files, &here, "victim")) && CHECK_COUNT(openings, 2);
+  good = CHECK(!pfp_files_is_guarded(files, "./victim")) && good;
+  good = CHECK(!known(files, &here, "victim")) && CHECK(pfp_files_is_guarded(files, "./victim")) && good;
+  pfp_files_free(files);
+  return good && harness_failures() == 0;
+}
+
+/// The file that was read counts, and not the one that has its name a moment later.
+static void a_guarded_file_in_its_place(void) {
+  struct tree tree = tree_make();
+  faults_reset();
+  if (geteuid() != 0) {
+    test_note("skipped: it takes root to make files of root's");
+  } else {
+    tree_text(&tree, "roots", "roots");
+    tree_text(&tree, "victim", "victim");
+    CHECK(chown(tree_path(&tree, "victim"), 65534, 65534) == 0 && chown(tree.root, 65534, 65534) == 0);
+    CHECK(in_child(replaced_in_child, &tree));
+  }
+  tree_drop(&tree);
+}
+
 // Gone -----------------------------------------------------------------------------------------------------------
 
 static const struct tree *gone_tree;
@@ -289,6 +328,7 @@ static const struct test tests[] = {
     TEST("each of many files keeps its own digest", many_files),
     TEST("each reason not to keep a file's digest is told", reasons_not_to_keep),
     TEST("a file that only root can change is guarded", files_that_are_guarded),
+    TEST("a guarded file that takes another one's place guards nothing", a_guarded_file_in_its_place),
     TEST("a file that vanishes before it is opened is missing", a_file_that_vanishes),
 };
 
