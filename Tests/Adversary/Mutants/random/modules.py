@@ -47,8 +47,8 @@ STAGES = {
     "wiping": "Tests/Adversary/Secrets/run.sh --wiping",
     "firmware": f"mkdir -p .build && ln -sfn {ROOT}/.build/foreign .build/foreign && "
                 "env -u CC -u CFLAGS make -s -C CSources/ports/cortex-m3 && "
-                "/usr/bin/python3 Tests/Process/Firmware/run.py admission_test figures_test large_test log_test "
-                "power_test radio_test story_test time_test",
+                "/usr/bin/python3 Tests/Process/Firmware/run.py parts_test admission_test figures_test large_test "
+                "log_test power_test radio_test story_test time_test",
     "log's words": "/usr/bin/python3 Tests/Process/Firmware/run.py in_the_words_of_proof_hardware",
     "interoperation": "Tests/Process/JOSE/run.sh",
     "kills": "Tests/Adversary/Store/run.sh",
