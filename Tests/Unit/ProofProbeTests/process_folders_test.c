@@ -101,7 +101,10 @@ static void check_folders(void) {
                {"/lib128/gconv/A.so", false},
                {"/usr/local/lib/gconv/A.so", false},
                {"/opt/lib/gconv/A.so", false},
-               {"/usr/li/gconv/A.so", false}};
+               {"/usr/li/gconv/A.so", false},
+               {"/usr/liX/gconv/A.so", false},
+               {"/liX/gconv/A.so", false},
+               {"/usr/libX/gconv/A.so", false}};
   for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
     test_case("%s", CASES[i].path);
     if (!make(CASES[i].path)) return;
@@ -186,6 +189,32 @@ static void check_needs(void) {
   CHECK(is_module(MADE_APART) && made.items[MADE_OWN].is_system_module && !made.items[MADE_OTHER].is_system_module);
 }
 
+enum { CHAIN = 67 };
+
+/// Each object needs the next one; the first is a module.
+static void check_chain(void) {
+  static ElfW(Dyn) needs[CHAIN][2];
+  static char names[CHAIN][8];
+  struct pfp_object *items = calloc(CHAIN, sizeof *items);
+  struct pfp_objects objects = {.items = items, .count = CHAIN};
+  if (!make(MODULE) || !make("/usr/lib/liba.so") || !CHECK(items != NULL)) return;
+  for (size_t i = 0; i < CHAIN; i++) {
+    (void)snprintf(items[i].name, sizeof items[i].name, "l%zu", i);
+    (void)snprintf(names[i], sizeof names[i], "l%zu", i + 1);
+    (void)strcpy(items[i].path, i == 0 ? MODULE : "/usr/lib/liba.so");
+    needs[i][0] = (ElfW(Dyn)){.d_tag = DT_NEEDED};
+    items[i].dynamic = needs[i];
+    items[i].strings = names[i];
+    items[i].strings_size = sizeof names[i];
+  }
+  pfp_objects_find_modules(&objects);
+  for (size_t i = 0; i < CHAIN; i++) {
+    test_case("object %zu", i);
+    CHECK_NUMBER(items[i].is_system_module, i <= 64);
+  }
+  pfp_objects_free(&objects);
+}
+
 // Openers --------------------------------------------------------------------------------------------------------
 
 static void begin_opener(const char *opened, const char *opener) {
@@ -227,6 +256,7 @@ static void modules_are_in_library_folders(void) { play(check_folders); }
 static void modules_are_roots(void) { play(check_rights); }
 static void modules_are_files_of_their_own(void) { play(check_kinds); }
 static void modules_bring_what_they_need(void) { play(check_needs); }
+static void chains_of_modules_are_followed(void) { play(check_chain); }
 static void opened_libraries_have_an_opener(void) { play(check_openers); }
 
 static const struct test tests[] = {
@@ -234,6 +264,7 @@ static const struct test tests[] = {
     TEST("only root may write to a module and each of its folders", modules_are_roots),
     TEST("a module is a file, and neither a link nor behind one", modules_are_files_of_their_own),
     TEST("a module brings what it needs from library folders", modules_bring_what_they_need),
+    TEST("a chain of what a module needs is followed, 64 long", chains_of_modules_are_followed),
     TEST("a library of OpenGL is a module beside the library that opens it", opened_libraries_have_an_opener),
 };
 

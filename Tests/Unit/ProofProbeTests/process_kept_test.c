@@ -138,6 +138,22 @@ static bool hashes(uint8_t policy) {
   return harness_failures() == 0;
 }
 
+/// The library's constants, in which its first segment stands.
+static bool keeps_constants(uint8_t policy) {
+  struct pfp_probe *probe = open_and_measure(policy);
+  Dl_info found;
+  if (probe == NULL || !CHECK(dladdr((void *)watched, &found) != 0)) return false;
+  watched = (uintptr_t)found.dli_fbase;
+  pfp_probe_forget(probe);
+  CHECK_COUNT(hashed_in(&now, probe, policy), 1);
+  for (unsigned i = 0; i < 2; i++) {
+    CHECK_COUNT(hashed_in(&now, probe, policy), policy == PFC_POLICY_FULL);
+    CHECK(same_as_first());
+  }
+  pfp_probe_free(probe);
+  return harness_failures() == 0;
+}
+
 static bool hashes_as_ordinary(uint8_t policy) { return CHECK(become_ordinary()) && hashes(policy); }
 
 /// 1 if this is root, who alone can make files that an ordinary user cannot change.
@@ -173,6 +189,15 @@ static void hashed_if_writable(void) {
     test_case("others may write");
     (void)play(hashes_as_ordinary, PFC_POLICY_TRUSTING);
   }
+  finish();
+}
+
+static void constants_kept(void) {
+  REQUIRE(begin(geteuid()));
+  test_case("policy full");
+  (void)play(keeps_constants, PFC_POLICY_FULL);
+  test_case("policy trusting");
+  (void)play(keeps_constants, PFC_POLICY_TRUSTING);
   finish();
 }
 
@@ -423,6 +448,7 @@ static void a_cancel_forgets(void) {
 static const struct test tests[] = {
     TEST("code of a file that this user cannot change is hashed once", kept_if_guarded),
     TEST("code of a file that this user can change is hashed at each measurement", hashed_if_writable),
+    TEST("constants of a file that is trusted are hashed once", constants_kept),
     TEST("a patch, another file, a shared mapping, or no pagemap: code is hashed again", changes_end_it),
     TEST("a file that was written, replaced or covered: code is hashed again", a_new_file_ends_it),
     TEST("a measurement that was cancelled leaves nothing kept of objects", a_cancel_forgets),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Questions about mappings and pages, and the kernel's answers: as in the kernel's linux/fs.h, byte by byte, and in the
-/// files of /proc where it has no answer.
+/// Questions about mappings and pages, and the kernel's answers: as in the kernel's linux/fs.h, byte by byte, and in
+/// the files of /proc where it has no answer.
 
 #define _GNU_SOURCE
 #include "process_kernel.h"

@@ -24,7 +24,8 @@ static const struct suite *const suites[] = {&process_suite, &process_storage_su
                                              &process_bytes_suite,
                                              &process_gather_suite,
                                              &process_kernel_suite,
-                                             &process_places_suite};
+                                             &process_places_suite,
+                                             &process_told_suite};
 
 int main(int argc, char **argv) {
   return harness_main(argc, argv, "probe-process-tests", suites, sizeof suites / sizeof suites[0]);

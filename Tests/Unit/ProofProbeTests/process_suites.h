@@ -45,5 +45,6 @@ extern const struct suite process_bytes_suite;
 extern const struct suite process_gather_suite;
 extern const struct suite process_kernel_suite;
 extern const struct suite process_places_suite;
+extern const struct suite process_told_suite;
 
 #endif
