@@ -356,6 +356,17 @@ static void torn(void) {
   bring_all(4);
   check_told("undone 3+1, note 4+1");
   check_end(PFC_LOG_WHOLE, "");
+  test_case("the last entry, in the second of two parts, and the first of them again");
+  begin();
+  happen_often(3);
+  cut();
+  bring(0, 2);
+  check_told("");
+  bring(2, 2);
+  check_told("torn 3+1");
+  bring(0, 2);
+  check_told("");
+  check_end(PFC_LOG_WHOLE, "");
   test_case("the note's own write was cut");
   begin();
   happen_often(3);
