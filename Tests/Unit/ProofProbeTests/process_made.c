@@ -4,6 +4,7 @@
 #include "process_made.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,6 +187,15 @@ bool made_file(size_t object) {
   if (!CHECK(file >= 0)) return false;
   written = pwrite(file, words, sizeof words, MADE_FILE_OFFSET) == (ssize_t)sizeof words;
   return CHECK(close(file) == 0 && written);
+}
+
+size_t made_left(void (*work)(void)) {
+  size_t used = 0;
+  for (unsigned round = 0; round < 12; round++) {
+    used = mallinfo2().uordblks;
+    work();
+  }
+  return mallinfo2().uordblks - used;
 }
 
 const struct pfp_objects *made_objects;
