@@ -155,6 +155,49 @@ static void arguments(void) {
   CHECK_NUMBER(pfc_log_ring_read(&ring, entry, ring.oldest - 1), PFC_E_ARGUMENT);
 }
 
+/// Flash that is asked and does not answer: the area was taken for one.
+static int silent_read(void *context, uint32_t offset, uint8_t *bytes, size_t size) {
+  (void)context, (void)offset, (void)bytes, (void)size;
+  return -1;
+}
+
+/// A page has 65,535 entries at most.
+static void the_largest_page(void) {
+  static const struct {
+    uint32_t page_bytes;
+    int result;
+  } rows[] = {{2097088, PFC_E_STORAGE}, {2097120, PFC_E_STORAGE}, {2097152, PFC_E_ARGUMENT}, {2097121, PFC_E_ARGUMENT}};
+  make(PAGE, PAGES, 0);
+  chip.port.read = silent_read;
+  for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    test_case("%u bytes", (unsigned)rows[i].page_bytes);
+    chip.port.page_bytes = rows[i].page_bytes;
+    CHECK_NUMBER(pfc_log_ring_start(&ring, &chip.port, &hardware, &last), rows[i].result);
+  }
+}
+
+static int (*chip_erase)(void *context, uint32_t offset);
+static unsigned erasures[PAGES];
+
+static int counting_erase(void *context, uint32_t offset) {
+  erasures[(offset - CHIP_OFFSET) / PAGE]++;
+  return chip_erase(context, offset);
+}
+
+/// A key record takes 96 bytes, so a page of 288 serves three blocks of 16 entries for each erasure.
+static void key_records_fill_their_page(void) {
+  begin(PAGE, PAGES, 0);
+  chip_erase = chip.port.erase;
+  chip.port.erase = counting_erase;
+  memset(erasures, 0, sizeof erasures);
+  for (uint32_t i = 0; ring.log.next < 16 * 13; i++) CHECK_NUMBER(write_one(i), PFC_OK);
+  CHECK_NUMBER(erasures[0], 2);
+  CHECK_NUMBER(erasures[1], 1);
+  for (uint32_t i = 0; ring.log.next < 16 * 25; i++) CHECK_NUMBER(write_one(i), PFC_OK);
+  CHECK_NUMBER(erasures[0], 4);
+  CHECK_NUMBER(erasures[1], 3);
+}
+
 static void a_log_begins_at_a_number(void) {
   struct pfc_log_content content;
   make(PAGE, PAGES, 0);
@@ -433,6 +476,8 @@ static const struct test tests[] = {
     TEST("a start tells the last entry that opens", a_start_tells_the_last_entry),
     TEST("nothing is written before the start is settled", nothing_before_the_start),
     TEST("an area, a number, a key or a content that cannot be right is refused", arguments),
+    TEST("a page has 65,535 entries at most", the_largest_page),
+    TEST("key records fill their page before it is erased", key_records_fill_their_page),
     TEST("a log may begin at a later number", a_log_begins_at_a_number),
     TEST("two pages of 4,096 bytes keep 127 entries or more, and an erasure serves 127",
          the_ring_keeps_what_it_promises),
