@@ -393,7 +393,7 @@ static void refusals_are_counted_by_group(void) {
   CHECK_BYTES(log_state.refused, "\20\20\2", 3);
   CHECK(append(&due));
   CHECK_ZEROS(log_state.refused, PFC_LOG_GROUPS);
-  // What is no refusal counts nowhere: numbers below 16, and those above all groups.
+  // Numbers below 16 are no refusals, and those from 80 on have no group.
   struct pfc_log before = log_state;
   for (unsigned verdict = 0; verdict < 16; verdict++) pfc_log_refuse(&log_state, (uint8_t)verdict);
   for (unsigned verdict = 80; verdict < 256; verdict++) pfc_log_refuse(&log_state, (uint8_t)verdict);
