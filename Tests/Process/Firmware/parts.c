@@ -49,7 +49,7 @@ struct board_uart *parts_line(void) {
 // The unit's pages, for the seed ---------------------------------------------------------------------------------
 
 uint8_t parts_pages[20][64];
-/// Which page fails to be read, and which to be written; and the order in which pages were written.
+/// The page that cannot be read, the one that cannot be written, and the order in which pages were written.
 int parts_unread = -1, parts_unwritten = -1;
 uint8_t parts_written[8];
 uint32_t parts_written_count;
