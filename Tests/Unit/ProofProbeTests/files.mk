@@ -26,7 +26,7 @@ sources := $(filter-out %/storage.c,$(wildcard $(folders:%=$(probe)/%/*.c)))
 headers := $(wildcard $(probe)/*/*.h $(here)/*.h)
 tests := hash_test names_test known_test bundle_test files_bad_test files_cost_test files_moving_test files_warm_test \
   files_attack_test files_trust_test files_again_test files_page_test system_test keep_test map_test files_edges_test files_turns_test \
-  files_singles_test page tree files_faults files_main
+  files_singles_test files_given_back_test files_looks_test page tree files_faults files_main
 test_sources := $(tests:%=$(here)/%.c) $(HARNESS)/harness.c
 
 # The platform functions that files_faults.c stands before.
@@ -35,7 +35,7 @@ wrapped := pfp_read pfp_read_at pfp_open_file pfp_open_folder pfp_map_begin pfp_
   pfp_listing_next pfp_pages_free
 wrap := $(wrapped:%=-Wl,--wrap=%)
 # Functions of the C library that tests of single calls stand before.
-library := openat read pread fstatfs sync_file_range mmap
+library := openat read pread fstatfs sync_file_range mmap malloc free
 library_wrap := $(library:%=-Wl,--wrap=%)
 
 # The hand-over between threads: the same sources with smaller numbers, and pthread as schedule.c has it.

@@ -16,6 +16,7 @@ static atomic_uint reads, pages;
 void faults_reset(void) {
   // Plainly assigned, not cleared as memory: the counters are atomic.
   faults.after_read = faults.before_read = NULL;
+  faults.after_look = NULL;
   faults.after_link = faults.after_name = NULL;
   faults.before_open = NULL;
   faults.after_map = NULL;
@@ -85,6 +86,7 @@ WRAPPED(int, pfp_listing_next, struct pfp_listing *listing, const char **name, u
 WRAPPED(int, pfp_identify, struct pfp_identity *identity, int fd) {
   int result = faults.identify_error != 0 ? -faults.identify_error : __real_pfp_identify(identity, fd);
   atomic_fetch_add(&faults.looks, 1);
+  if (faults.after_look != NULL) faults.after_look(fd);
   if (faults.guarded_looks != 0) {
     faults.guarded_looks--;
     identity->guard = PFP_GUARD_VERITY;

@@ -309,6 +309,7 @@ static void a_read_that_is_cut_short(void) {
     bundle = measure(files, &here);
     CHECK_BYTES(&bundle, &cold, sizeof cold);
     CHECK_COUNT(pfp_files_statistics(files)->retries, 1);
+    CHECK_COUNT(pfp_files_statistics(files)->descriptors, 1);
     end(files);
   }
 }

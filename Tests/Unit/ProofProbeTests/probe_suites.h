@@ -25,5 +25,7 @@ extern const struct suite map_suite;
 extern const struct suite files_edges_suite;
 extern const struct suite files_turns_suite;
 extern const struct suite files_singles_suite;
+extern const struct suite files_given_back_suite;
+extern const struct suite files_looks_suite;
 
 #endif
