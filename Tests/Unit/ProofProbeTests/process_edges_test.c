@@ -194,6 +194,27 @@ static void short_names_are_names_and_no_name_is_none(void) {
   made_end();
 }
 
+/// Whichever segment has a table, or code, or the words.
+static void each_segment_may_be_the_first(void) {
+  for (unsigned turn = 0; turn < 3; turn++) {
+    test_case("turn %u", turn);
+    words_begin();
+    for (size_t i = 0; i < MADE_OBJECTS; i++) {
+      struct pfp_segment *segments = made.items[i].segments;
+      const struct pfp_segment all[3] = {segments[0], segments[1], segments[2]};
+      for (unsigned j = 0; j < 3; j++) segments[j] = all[(j + turn) % 3];
+    }
+    made_relocate(MADE_OWN, PFP_R_CHOSEN, MADE_SEALED + 1, 0, (uintptr_t)made_resolver - made.items[MADE_OWN].bias);
+    begin_word(PFP_R_GLOBAL, MADE_SEALED, words.one, 0, words.at_one);
+    words_set(MADE_SEALED + 1, made_choice);
+    page_word(MADE_SEALED + 1, CHOSEN);
+    page_object(MADE_OWN);
+    page_number((uintptr_t)made_resolver - made.items[MADE_OWN].bias);
+    page_symbol(MADE_SEALED, MADE_OTHER, "one", "", 0);
+    words_check(0, "", 0, 0);
+  }
+}
+
 static struct pfp_symbols symbols;
 
 static bool open_own(void) { return CHECK_NUMBER(pfp_symbols_open(&symbols, &made.items[MADE_OWN]), 0); }
@@ -337,6 +358,57 @@ static void names_are_compared_without_versions(void) {
   made_end();
 }
 
+/// The executable's names are others' too: they do not tell whether an object was opened for all.
+static void the_executables_names_are_not_an_objects_own(void) {
+  made_begin();
+  need_nothing(MADE_EXECUTABLE);
+  need(MADE_EXECUTABLE, MADE_OWN);
+  made_gnu(MADE_OTHER);
+  (void)made_symbol(MADE_OTHER, "shared", STT_FUNC, made_function(MADE_OTHER, 1));
+  (void)made_symbol(MADE_OTHER, "made_resolver", STT_FUNC, made_function(MADE_OTHER, 2));
+  (void)made_symbol(MADE_EXECUTABLE, "shared", STT_FUNC, made_function(MADE_EXECUTABLE, 1));
+  if (made_scopes()) CHECK_COUNT(made.scopes.global_count, 3);
+  made_end();
+}
+
+/// A list has its objects and no other: a definition in the executable is not its first.
+static void a_list_ends_with_its_last_object(void) {
+  const struct pfp_wanted request = {.name = "alone", .hash = 0};
+  struct pfp_definition definition = {.object = &made.items[MADE_EXECUTABLE]};
+  made_begin();
+  definition.symbol =
+      &made.images[MADE_EXECUTABLE].symbols[made_symbol(MADE_EXECUTABLE, "alone", STT_FUNC,
+                                                        made_function(MADE_EXECUTABLE, 1))];
+  if (made_scopes()) {
+    CHECK_NUMBER(pfp_scopes_may_find(&definition, &made.scopes, &made.items[MADE_APART], &request), 0);
+  }
+  made_end();
+}
+
+static void the_executables_namesakes_are_counted(void) {
+  made_begin();
+  (void)strcpy(made.items[MADE_APART].name, "executable");
+  if (made_scopes()) {
+    CHECK_NUMBER(made.scopes.namesakes[MADE_APART], 1);
+    CHECK_NUMBER(made.scopes.namesakes[MADE_EXECUTABLE], 0);
+  }
+  made_end();
+}
+
+static void make_and_free(void) {
+  (void)made_scopes();
+  made_end();
+}
+
+/// Each object has tables of versions of its own.
+static void scopes_of_versions_leave_nothing_behind(void) {
+  made_begin();
+  for (size_t i = 0; i < MADE_OBJECTS; i++) {
+    made_version(i, made_symbol(i, "versioned", STT_FUNC, made_function(i, 1)), "V");
+  }
+  CHECK_COUNT(made_left(make_and_free), 0);
+}
+
 /// An object that is opened for all needs one that is global already.
 static void objects_are_global_once(void) {
   static const size_t GLOBAL[] = {MADE_EXECUTABLE, MADE_OWN, MADE_OTHER, MADE_APART};
@@ -402,6 +474,7 @@ static const struct test tests[] = {
     TEST("each object's raw digest has its three parts", each_object_has_a_raw_digest_of_three_parts),
     TEST("the raw digest covers no slots of another format", raw_digests_cover_no_slots_of_another_format),
     TEST("a name of one letter is found, and no name is not", short_names_are_names_and_no_name_is_none),
+    TEST("each segment may be the first", each_segment_may_be_the_first),
     TEST("a hash table may begin with its segment", a_table_may_begin_with_its_segment),
     TEST("both bits of a table's filter count, for each shift", each_shift_of_the_filter_counts),
     TEST("a walk ends with the last symbol", walks_end_with_the_last_symbol),
@@ -409,6 +482,10 @@ static const struct test tests[] = {
     TEST("needed versions end with their numbers", needed_versions_end_with_their_numbers),
     TEST("sixteen names of an opened object are tried", sixteen_names_of_an_object_are_tried),
     TEST("names of opened objects are compared without versions", names_are_compared_without_versions),
+    TEST("the executable's names are not an object's own", the_executables_names_are_not_an_objects_own),
+    TEST("a list ends with its last object", a_list_ends_with_its_last_object),
+    TEST("the executable's namesakes are counted", the_executables_namesakes_are_counted),
+    TEST("scopes of versions leave no memory behind", scopes_of_versions_leave_nothing_behind),
     TEST("an object is global once", objects_are_global_once),
     TEST("neighbours in name are told apart", neighbours_in_name_are_told_apart),
     TEST("a chain of needs is followed, 256 long", chains_of_needs_are_followed),

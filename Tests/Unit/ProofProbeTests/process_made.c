@@ -118,6 +118,10 @@ void made_relocate(size_t object, unsigned type, size_t word, uint32_t symbol, u
 
 void made_close_tables(size_t object) {
   struct made_image *image = &made.images[object];
+  const uint64_t last = made_word_address(object, MADE_WORDS - 1) - made.items[object].bias;
+  // Behind the end of each table stands an entry for the last word.
+  image->table[image->table_count] = (ElfW(Rela)){.r_offset = last, .r_info = PFP_R_GLOBAL};
+  image->slots[image->slot_count] = (ElfW(Rela)){.r_offset = last, .r_info = PFP_R_SLOT};
   if (image->table_count != 0) {
     made_dynamic_at(object, DT_RELA, image->table);
     made_dynamic(object, DT_RELASZ, image->table_count * sizeof image->table[0]);
@@ -148,6 +152,8 @@ static void begin_object(size_t index, const char *name) {
   object->segments[1] = (struct pfp_segment){low + words, sizeof *image - words, sizeof *image - words, 4096, PFP_READ};
   object->segments[2] = (struct pfp_segment){(uintptr_t)made_resolver, 1, 1, 8192, PFP_READ | PFP_EXECUTE};
   object->segment_count = 3;
+  // Behind the last one stands one that would be over everything.
+  object->segments[3] = (struct pfp_segment){0, SIZE_MAX, SIZE_MAX, 0, PFP_READ | PFP_WRITE | PFP_EXECUTE};
   image->symbol_count = 1;
   (void)made_string(index, "");
   hash_symbols(image);

@@ -26,7 +26,7 @@ struct made_image {
   ElfW(Half) versions[MADE_SYMBOLS];
   char strings[256];
   _Alignas(8) uint32_t hash[8 + MADE_SYMBOLS];
-  ElfW(Rela) table[MADE_RELOCATIONS], slots[MADE_RELOCATIONS];
+  ElfW(Rela) table[MADE_RELOCATIONS + 1], slots[MADE_RELOCATIONS + 1];
   uint64_t packed[4];
   ElfW(Dyn) dynamic[24];
   uint8_t functions[64];

@@ -37,12 +37,15 @@ void scene_begin(void) {
   scene.items[0].segments[2] = (struct pfp_segment){scene_page(DATA), PAGE, 100, 6 * PAGE, PFP_READ | PFP_WRITE};
   scene.items[0].segments[3] = (struct pfp_segment){scene_page(7), PAGE, 0, 7 * PAGE, PFP_READ | PFP_WRITE};
   scene.items[0].segment_count = 4;
+  // Behind the last one stands one that is mapped nowhere.
+  scene.items[0].segments[4] = (struct pfp_segment){scene_page(8), PAGE, PAGE, 8 * PAGE, PFP_READ | PFP_EXECUTE};
   (void)strcpy(scene.items[1].name, "linux-vdso.so.1");
   scene.items[1].is_vdso = 1;
   scene.items[1].low = scene.items[1].bias = scene_page(VDSO);
   scene.items[1].high = scene_page(VDSO + 1);
   scene.items[1].segments[0] = (struct pfp_segment){scene_page(VDSO), 64, 64, 0, PFP_READ | PFP_EXECUTE};
   scene.items[1].segment_count = 1;
+  scene.items[1].segments[1] = scene.items[0].segments[4];
   REQUIRE(CHECK_NUMBER(pfp_objects_read(&loaded), 0));
   scene.objects = (struct pfp_objects){.items = scene.items, .count = 2, .capacity = 2, .by_address = scene.by_address};
   scene.objects.added = loaded.added;

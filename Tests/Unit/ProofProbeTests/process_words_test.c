@@ -108,6 +108,7 @@ static void unbound_slots_are_what_will_be_found(void) {
 /// An address of the object's own, where the file has another one.
 static void slots_unlike_the_file_are_places(void) {
   REQUIRE(place_begin());
+  words_begin();
   begin_slot(words.one, made_function(MADE_OWN, 4));
   if (made_file(MADE_OWN)) {
     words_set(MADE_SLOT + 5, made_function(MADE_OWN, 5));
@@ -155,6 +156,7 @@ static void choices_outside_are_suspicious(void) {
 /// A definition of the name in an object that no list of the caller's has.
 static void slots_to_a_namesake_are_suspicious(void) {
   words_begin();
+  words_begin();
   begin_slot(words.one, made_function(MADE_APART, 1));
   page_symbol(MADE_SLOT + 3, MADE_APART, "one", "", 0);
   page_symbol(MADE_SLOT + 5, MADE_APART, "one", "", 0);
@@ -163,6 +165,7 @@ static void slots_to_a_namesake_are_suspicious(void) {
 
 /// The caller stands in the list of an object that was opened with RTLD_DEEPBIND, and has the name itself.
 static void slots_to_a_lists_first_are_lawful(void) {
+  words_begin();
   words_begin();
   begin_slot(words.one, made_function(MADE_APART, 1));
   made_dynamic(MADE_APART, DT_NEEDED, made_string(MADE_APART, "libown.so"));
@@ -176,6 +179,7 @@ static void sealed_slots_are_bound(void) {
   for (unsigned how = 0; how < 4; how++) {
     test_case("how %u", how);
     REQUIRE(place_begin());
+    words_begin();
     begin_slot(words.one, how % 2 == 0 ? made_function(MADE_OWN, 4) : words.at_one);
     if (how < 2) made.items[MADE_OWN].binds_now = 1;
     if (how >= 2) made.items[MADE_OWN].relro_end = made_word_address(MADE_OWN, MADE_LOOSE);
