@@ -368,10 +368,11 @@ static void the_first_folder_must_be_sound(void) {
 static int hardens(struct pfp_probe *probe) {
   struct pfp_probe_options own = {.harden = 0};
   struct pfp_probe *second;
+  const int privileges = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
   (void)probe;
   if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0) return 2;
   if (pfp_probe_create(&second, &own) != PFP_OK) return 3;
-  if (prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 1 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 0) return 4;
+  if (prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 1 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != privileges) return 4;
   own.harden = 1;
   if (pfp_probe_create(&second, &own) != PFP_OK) return 5;
   if (prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1) return 6;

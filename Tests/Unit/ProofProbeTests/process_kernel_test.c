@@ -210,15 +210,21 @@ static unsigned mappings_of(const struct pfp_process *process, uint64_t inode) {
 
 static void a_file_is_identified_by_its_mapping(void) {
   struct pfp_process process = {0}, elsewhere = process_of(TEXT);
-  struct stat status;
-  uint64_t device = 7, inode = 7;
+  struct pfp_mapping own;
+  uint64_t device = 0, inode = 0;
   char path[160];
+  void *bytes;
+  int file;
   REQUIRE(place_begin());
   (void)snprintf(path, sizeof path, "%s/one", place.bundle);
-  CHECK(pfp_process_open(&process) == 0 && stat(path, &status) == 0);
+  file = open(path, O_RDONLY | O_CLOEXEC);
+  bytes = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, file, 0);
+  CHECK(pfp_process_open(&process) == 0 && file >= 0 && bytes != MAP_FAILED && close(file) == 0);
+  CHECK_NUMBER(pfp_mapping_ask(&own, (uintptr_t)bytes, &process), 1);
+  CHECK(munmap(bytes, PAGE) == 0 && own.inode != 0);
   CHECK_NUMBER(pfp_mapped_identity(&device, &inode, path, &process), PFP_OK);
-  CHECK_COUNT(inode, status.st_ino);
-  CHECK(device != 7);
+  CHECK_COUNT(inode, own.inode);
+  CHECK_COUNT(device, own.device);
   CHECK_NUMBER(mappings_of(&process, inode), 0);
   CHECK_NUMBER(pfp_mapped_identity(&device, &inode, place.bundle, &process), PFP_E_UNREADABLE);
   CHECK_NUMBER(pfp_mapped_identity(&device, &inode, "/no-such-file", &process), PFP_E_UNREADABLE);
@@ -227,7 +233,7 @@ static void a_file_is_identified_by_its_mapping(void) {
   CHECK_NUMBER(pfp_mapped_identity(&device, &inode, path, &elsewhere), PFP_E_UNREADABLE);
   pfp_process_close(&elsewhere);
   CHECK_NUMBER(pfp_mapped_identity(&device, &inode, path, &elsewhere), PFP_E_UNREADABLE);
-  CHECK_COUNT(inode, status.st_ino);
+  CHECK_COUNT(inode, own.inode);
   pfp_process_close(&process);
   place_finish();
 }
