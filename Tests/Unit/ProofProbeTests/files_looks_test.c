@@ -4,6 +4,8 @@
 
 #define _GNU_SOURCE
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +133,7 @@ static void the_first_difference_ends_the_looks(void) {
     looks[i] = atomic_load(&faults.looks);
     CHECK_COUNT(pfp_files_statistics(files)->files_read, 1);
     CHECK_COUNT(pfp_files_statistics(files)->reused, MANY - 1);
+    CHECK_COUNT(pfp_files_statistics(files)->files, MANY);
     CHECK_COUNT(atomic_load(&faults.opens), 2);
     pfp_files_free(files);
   }
@@ -170,11 +173,43 @@ static void reports_between_pages(void) {
     reports = (struct reports){.cancel_at = at};
     CHECK_NUMBER(pfp_files_digest_bundle(files, tree.root, NULL, NULL, &bundle), PFP_E_CANCELLED);
     CHECK_ZEROS(&bundle, sizeof bundle);
+    CHECK_COUNT(reports.count, at);
   }
   reports = (struct reports){0};
   bundle = measure(files, &tree);
   CHECK_BYTES(&bundle, &first, sizeof first);
   pfp_files_free(files);
+  tree_drop(&tree);
+}
+
+static pthread_t caller;
+static atomic_bool elsewhere;
+
+/// The second thread looks at a page of its own meanwhile.
+static int on_the_callers_thread(void *user, const struct pfp_progress *progress) {
+  (void)user;
+  (void)progress;
+  if (!pthread_equal(pthread_self(), caller)) atomic_store(&elsewhere, true);
+  while (atomic_load(&faults.looks) == 2 && !atomic_load(&elsewhere)) (void)sched_yield();
+  return 0;
+}
+
+static void reports_of_two_threads(void) {
+  struct tree tree = many_files();
+  faults_reset();
+  caller = pthread_self();
+  if (pfp_processors() < 2) {
+    test_note("skipped: one processor has one thread");
+  } else {
+    struct pfp_files *files = context(PFP_POLICY_TRUSTING, 0, 2, on_the_callers_thread, NULL);
+    struct pfp_bundle first = measure(files, &tree);
+    count_from_here();
+    struct pfp_bundle again = measure(files, &tree);
+    CHECK(!atomic_load(&elsewhere));
+    CHECK_BYTES(&again, &first, sizeof first);
+    CHECK_COUNT(atomic_load(&faults.looks), 2 + MANY);
+    pfp_files_free(files);
+  }
   tree_drop(&tree);
 }
 
@@ -201,6 +236,7 @@ static const struct test tests[] = {
     TEST("a known bundle costs a look at each entry", one_look_for_each_entry),
     TEST("the first difference ends the looks", the_first_difference_ends_the_looks),
     TEST("a caller is asked between the pages of a known bundle", reports_between_pages),
+    TEST("of two threads that look the caller's alone reports", reports_of_two_threads),
     TEST("a cancel before a call does nothing", a_cancel_beforehand),
 };
 
