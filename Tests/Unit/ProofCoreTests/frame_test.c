@@ -220,6 +220,31 @@ static void garbage_leaves_the_message_in_flight(void) {
   }
 }
 
+/// Types 1 to 13 are carried. A later fragment of another one gives the message in flight up; 0, 14 and 15 are none.
+static void types_that_are_carried(void) {
+  static struct packets packets;
+  static const struct shape token = {PFC_MESSAGE_TOKEN, 288};
+  uint8_t message[288];
+  message_make(message, &token, 3);
+  packets_specify(&packets, &token, message, 20);
+  for (unsigned type = 0; type < 16; type++) {
+    struct pfc_reassembler reassembler;
+    uint8_t packet[20];
+    test_case("type %u", type);
+    pfc_reassemble_init(&reassembler);
+    CHECK_NUMBER(pfc_reassemble(&reassembler, packets.bytes[0], packets.sizes[0]), PFC_FRAME_MORE);
+    memcpy(packet, packets.bytes[1], sizeof packet);
+    packet[0] = (uint8_t)type;
+    CHECK_NUMBER(pfc_reassemble(&reassembler, packet, sizeof packet),
+                 type == 3                  ? PFC_FRAME_MORE
+                 : type == 0 || type >= 14 ? PFC_FRAME_GARBAGE
+                                           : PFC_FRAME_LOST);
+    if (type == 0 || type >= 14) {
+      CHECK_NUMBER(pfc_reassemble(&reassembler, packets.bytes[1], packets.sizes[1]), PFC_FRAME_MORE);
+    }
+  }
+}
+
 static void lengths_a_type_never_has(void) {
   // Not marked last, as the beginning of something that never ends would come.
   uint8_t packet[PFC_PACKET_MIN] = {0};
@@ -373,6 +398,7 @@ static const struct test tests[] = {
     TEST("the packet budget of the specification holds", packet_budget_holds),
     TEST("an impossible packet is ignored, and the message in flight is kept",
          garbage_leaves_the_message_in_flight),
+    TEST("a fragment of a type that no message has is ignored", types_that_are_carried),
     TEST("a first fragment with a length its type never has begins nothing", lengths_a_type_never_has),
     TEST("a later fragment that does not fit gives the message up", lost_messages),
     TEST("a message in one packet with a wrong check is given up", single_packet_with_a_wrong_check),

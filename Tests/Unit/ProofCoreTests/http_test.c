@@ -76,12 +76,15 @@ static void spells(const char *method, const char *scheme, const char *authority
 
 static void one_spelling_of_an_authority(void) {
   static const char *const good[] = {"a",       "a.example",   "a.example:1",  "a.example:65535", "127.0.0.1:8080",
-                                     "[::1]",   "[::1]:8443",  "xn--bcher-kva.example", "a_b.example:80", "a."};
+                                     "[::1]",   "[::1]:8443",  "xn--bcher-kva.example", "a_b.example:80", "a.",
+                                     "a:9",     "a:12349"};
   static const char *const bad[] = {"",          "A.example",  "a.example:443", "a.example:",  "a.example:0",
                                     "a:065",     "a:65536",    "a:99999",       "a:100000",    "a:4x",
                                     "a:+1",      ":80",        "u@a.example",   "a/b",         "a?b",
                                     "a#b",       "a\\b",       "a b",           "a\tb",        ("b\xc3\xbc" "cher"),
-                                    "[::1",      "[]",         "[::1]x",        "[::1]:443",   "a:1:2", "::1", "a\x7f"};
+                                    "[::1",      "[]",         "[::1]x",        "[::1]:443",   "a:1:2", "::1", "a\x7f",
+                                    // 80 more than a number of 32 or 64 bits holds.
+                                    "a:4294967376", "a:18446744073709551696"};
   for (unsigned i = 0; i < sizeof good / sizeof good[0]; i++) spells("GET", "https", good[i], "/", PFC_OK);
   for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) spells("GET", "https", bad[i], "/", PFC_E_MALFORMED);
   spells("GET", "http", "a:443", "/", PFC_OK);

@@ -23,12 +23,14 @@ static void begin(void) {
 
 static void fill(uint8_t payload[SIZE], unsigned value) { memset(payload, (int)value, SIZE); }
 
-/// A copy as docs/SPEC.md section 12 lays it out.
-static void put_copy(unsigned record, unsigned copy, unsigned number, uint32_t sequence, unsigned value) {
+/// A copy as docs/SPEC.md section 12 lays it out, with this version and a right tag.
+static void put_version(unsigned record, unsigned copy, unsigned version, unsigned number, uint32_t sequence,
+                        unsigned value) {
   uint8_t *area = flash.areas[record][copy];
   uint8_t tag[32];
   struct pfc_mac mac;
-  memcpy(area, "PS\2", 3);
+  memcpy(area, "PS", 2);
+  area[2] = (uint8_t)version;
   area[3] = (uint8_t)number;
   put32(area + 4, sequence);
   memset(area + 8, (int)value, SIZE);
@@ -36,6 +38,10 @@ static void put_copy(unsigned record, unsigned copy, unsigned number, uint32_t s
   pfc_mac_update(&mac, area, 8 + SIZE);
   pfc_mac_final(tag, &mac);
   memcpy(area + 8 + SIZE, tag, 16);
+}
+
+static void put_copy(unsigned record, unsigned copy, unsigned number, uint32_t sequence, unsigned value) {
+  put_version(record, copy, 2, number, sequence, value);
 }
 
 /// Content of record 3 at a start; -1 if it finds none.
@@ -179,6 +185,18 @@ static void altered_copies_do_not_count(void) {
       memset(flash.areas[3][copy ^ 1], 0xff, TOTAL);
       CHECK_NUMBER(find(), -1);
     }
+  }
+}
+
+static void copies_of_other_versions_do_not_count(void) {
+  for (unsigned version = 0; version < 256; version++) {
+    test_case("version %u", version);
+    begin();
+    put_copy(3, 0, 3, 7, 10);
+    put_version(3, 1, version, 3, 8, 11);
+    CHECK_NUMBER(find(), version == 1 || version == 2 ? 11 : 10);
+    memset(flash.areas[3][0], 0xff, TOTAL);
+    CHECK_NUMBER(find(), version == 1 || version == 2 ? 11 : -1);
   }
 }
 
@@ -330,6 +348,7 @@ static const struct test tests[] = {
     TEST("a format cut at any byte can be repeated", cut_formats_recover),
     TEST("a format wins from its first write on", a_format_wins_from_its_first_write_on),
     TEST("a copy with any bit flipped does not count", altered_copies_do_not_count),
+    TEST("a copy of another version than 1 and 2 does not count", copies_of_other_versions_do_not_count),
     TEST("a copy of another record, hardware or length does not count", copies_of_others_do_not_count),
     TEST("the last sequence never brings the past back", sequences_do_not_wrap),
     TEST("failing storage is told, and changes nothing", failing_storage_is_told),
