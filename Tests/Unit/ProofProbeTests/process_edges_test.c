@@ -143,7 +143,10 @@ static void begin_raw(void) {
 static void each_object_has_a_raw_digest_of_three_parts(void) {
   static const size_t WORDS[] = {MADE_SEALED, MADE_SLOT + 1, MADE_LOOSE + 2};
   begin_raw();
+  made.items[MADE_OBJECTS] = made.items[MADE_OWN];
   CHECK_NUMBER(pfp_objects_links_raw(&made.objects, &hash), 0);
+  // No object behind the list has one.
+  CHECK_ZEROS(made.items[MADE_OBJECTS].links_raw, PFC_DIGEST_BYTES);
   for (size_t i = 0; i < MADE_OBJECTS; i++) {
     for (size_t j = 0; j < 3; j++) {
       uint8_t before[MADE_OBJECTS][PFC_DIGEST_BYTES];

@@ -40,7 +40,7 @@ struct made_image {
 
 struct made {
   struct pfp_objects objects;
-  struct pfp_object items[MADE_OBJECTS];
+  struct pfp_object items[MADE_OBJECTS + 1];  ///< The last one stands behind the list.
   size_t by_address[MADE_OBJECTS];
   struct pfp_scopes scopes;
   struct made_image images[MADE_OBJECTS];

@@ -155,6 +155,41 @@ static void check_serials(void) {
   pfp_evidence_free(&evidence);
 }
 
+/// The record of the first processor: these lines, or absent.
+static void check_processor(const char *text, size_t size, const char *told, size_t told_size) {
+  put("/etc/cpuinfo", text, size);
+  take_device(NULL);
+  if (told_size != 0) check_fact(1, 2, "processor", told, told_size);
+  if (told_size == 0) evidence_check(1, 2, "processor", NULL, 0, NULL);
+  CHECK_NUMBER(process.knows_processor, told_size != 0);
+  pfp_evidence_free(&evidence);
+}
+
+/// Lines whose whole name is one of the page's, up to the first blank line; at most 16 KiB of them.
+static void check_processors(void) {
+  static const char TEXT[] =
+      "processor\t: 0\nvendor_id\t: V\ncpu family\t: 6\nmodel\t\t: 85\nmodel name\t: M  \nmodelx\t: 1\n"
+      "model namex: 1\nxmodel: 1\nstepping: 3\nmodel without a colon\nCPU part\t: 0xd0c\nflags\t: a\nSerial : 9\n"
+      "cpu MHz\t: 1\ncpu\t: P\nmachine\t: X\n\nvendor_id\t: second\n";
+  static const char TOLD[] = "vendor_id\t: V\ncpu family\t: 6\nmodel\t\t: 85\nmodel name\t: M\nstepping: 3\n"
+                             "CPU part\t: 0xd0c\nSerial : 9\ncpu\t: P\nmachine\t: X\n";
+  put("/etc/cpuinfo", "", 0);
+  if (!CHECK_NUMBER(mount("/etc/cpuinfo", "/proc/cpuinfo", NULL, MS_BIND, NULL), 0)) return;
+  check_processor(TEXT, sizeof TEXT - 1, TOLD, sizeof TOLD - 1);
+  test_case("none");
+  check_processor("\nvendor_id\t: V\n", 15, "", 0);
+  check_processor("flags: a\n", 9, "", 0);
+  check_processor("", 0, "", 0);
+  test_case("a last line without its end");
+  check_processor("cpu: P", 6, "cpu: P\n", 7);
+  test_case("many");
+  for (size_t i = 0; i < 130; i++) {
+    (void)snprintf(content + 128 * i, sizeof content - 128 * i, "vendor_id: %0116zu\n", i);
+  }
+  check_processor(content, 128 * 127, content, 128 * 127);
+  check_processor(content, 128 * 130, content, 128 * 128);
+}
+
 // Preloading -----------------------------------------------------------------------------------------------------
 
 /// u64(1), and the content as a text: a file that says "none" is not no file.
@@ -342,6 +377,7 @@ static void words_leave_nothing_behind(void) { CHECK_COUNT(made_left(note_twice)
 static void releases_are_files_of_the_system(void) { play(check_release); }
 static void a_machine_is_told_without_its_end(void) { play(check_machine); }
 static void serials_are_files_of_the_board(void) { play(check_serials); }
+static void a_processor_is_told_by_its_lines(void) { play(check_processors); }
 static void a_preload_file_is_told_by_its_content(void) { play(check_preload); }
 
 static void two_views_must_agree(void) {
@@ -354,6 +390,7 @@ static const struct test tests[] = {
     TEST("the system's release is one of two files, and the kernel's is its own", releases_are_files_of_the_system),
     TEST("a machine's text has no blanks at its end, and is not empty", a_machine_is_told_without_its_end),
     TEST("serials are files of the board", serials_are_files_of_the_board),
+    TEST("a processor is told by its lines, and no other", a_processor_is_told_by_its_lines),
     TEST("a preload file is told by its content", a_preload_file_is_told_by_its_content),
     TEST("an environment of 2 MiB is read or absent", long_environments_are_read_or_absent),
     TEST("without an instrument there is none", no_instrument_is_none),

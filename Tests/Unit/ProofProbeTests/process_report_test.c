@@ -30,6 +30,15 @@ static void begin(void) {
     memset(object->links, (int)i + 101, sizeof object->links);
   }
   made.items[MADE_OWN].segments[2] = (struct pfp_segment){CODE, 3 * PAGE, 3 * PAGE, 0, PFP_READ | PFP_EXECUTE};
+  // Behind the last segment, and behind the last object, stands more code; and that object is not as it should be.
+  made.items[MADE_OWN].segments[3] = (struct pfp_segment){CODE + 3 * PAGE, PAGE, PAGE, 0, PFP_READ | PFP_EXECUTE};
+  made.items[MADE_OBJECTS] = made.items[MADE_OWN];
+  made.items[MADE_OBJECTS].segments[2] = made.items[MADE_OWN].segments[3];
+  (void)strcpy(made.items[MADE_OBJECTS].name, "behind");
+  made.items[MADE_OBJECTS].explained = 0;
+  made.items[MADE_OBJECTS].misplaced = 1;
+  made.items[MADE_OBJECTS].replaced = 1;
+  made.items[MADE_OBJECTS].private_pages = 1;
 }
 
 static void map(uintptr_t start, uintptr_t end, unsigned flags, uint64_t inode, const char *name) {
@@ -128,6 +137,20 @@ static void code_is_where_objects_have_it(void) {
   begin();
   map(CODE - PAGE, CODE + PAGE, PFP_EXECUTE, 5, "/lib/libown.so");
   check_mappings("foreign", "/lib/libown.so", NULL, "/lib/libown.so is executable and no loaded object's code");
+}
+
+/// Whichever object has it, in whichever segment.
+static void each_object_may_have_code(void) {
+  for (size_t i = 0; i < MADE_OBJECTS; i++) {
+    for (size_t j = 0; j < 3; j++) {
+      test_case("object %zu, segment %zu", i, j);
+      begin();
+      made.items[i].segments[j] =
+          (struct pfp_segment){CODE + 8 * PAGE, PAGE, PAGE, 0, PFP_READ | PFP_EXECUTE};
+      map(CODE + 8 * PAGE, CODE + 9 * PAGE, PFP_EXECUTE, 5, "/lib/any.so");
+      check_mappings(NULL, NULL, NULL, NULL);
+    }
+  }
 }
 
 /// Only constant bytes of a file that may be executed are code.
@@ -380,6 +403,7 @@ static const struct test tests[] = {
     TEST("executable memory of no file is anonymous", memory_of_no_file_is_anonymous),
     TEST("an executable mapping of a file that is no code is told by its kind", files_that_are_no_code_are_told),
     TEST("a mapping is code if objects have code in all of it", code_is_where_objects_have_it),
+    TEST("each segment of each object may have code", each_object_may_have_code),
     TEST("variables and constants are no code", data_is_no_code),
     TEST("writable code is told", writable_code_is_told),
     TEST("the kernel's own pages are no finding in their place", the_kernels_own_pages_are_no_finding),
