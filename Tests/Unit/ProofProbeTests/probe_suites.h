@@ -27,5 +27,6 @@ extern const struct suite files_turns_suite;
 extern const struct suite files_singles_suite;
 extern const struct suite files_given_back_suite;
 extern const struct suite files_looks_suite;
+extern const struct suite storage_suite;
 
 #endif
