@@ -253,6 +253,11 @@ static void unsigned_and_resealed_are_refused(void) {
   gate_forge_parts(head, body, &world.token, 7, &stranger);
   gate_forge(bytes, head, body, "pfc1.gate-sign..", here, here, &stranger);
   opens(bytes, sizeof bytes, PFC_REFUSAL_TOKEN_ISSUER);
+  // The gate has the stranger's key, and does not count it; then it does.
+  memcpy(world.gate.issuers[1].public_key, stranger.public_key, 32);
+  opens(bytes, sizeof bytes, PFC_REFUSAL_TOKEN_ISSUER);
+  world.gate.issuer_count = 2;
+  opens(bytes, sizeof bytes, PFC_REFUSAL_NONE);
   gate_forge_parts(head, body, &world.token, 7, &world.issuer);
   test_case("4. signed for the gate's other key");
   gate_forge(bytes, head, body, "pfc1.gate-sign..", there, here, &world.issuer);
