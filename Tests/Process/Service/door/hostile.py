@@ -26,6 +26,18 @@ from service import make_certificate  # noqa: E402
 CONNECTIONS = 1000
 # Stops while as many clients as this send what libmicrohttpd itself refuses.
 STOPS, CLIENTS = 25, 300
+# Programs that call the door's parts alone: the functions that they put in place of others, and the property.
+PARTS = [
+    ("resume", "MHD_resume_connection", "a stop waits for a thread that wakes an answer"),
+    ("order", "MHD_add_connection pfh_connection_notify",
+     "a late thread's older connections close none that was accepted after them"),
+    ("values", "free stat listen", "addresses, sockets and certificate files have the bounds of the header"),
+    ("rooms", "clock_gettime pthread_cond_timedwait MHD_get_connection_info",
+     "the connection that leaves, its deadline, and the lane of the next one are those of the header"),
+    ("times", "clock_gettime pthread_cond_timedwait poll accept4 calloc MHD_add_connection",
+     "each part of a request and of a stop has its time, and a failure its pause"),
+    ("requests", "calloc strdup realloc", "bodies and heads have the bounds of the header"),
+]
 REFUSED = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n"
 WHOLE = b"POST /a?b=c HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"
 REQUESTS = [
@@ -41,6 +53,27 @@ REQUESTS = [
     b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\n\r\n",
     b"POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n",
 ]
+
+
+def make_chain(folder):
+    """A chain of nine certificates with its key, the first eight alone, and another key; when the first one ends."""
+    made = []
+    for number in range(9):
+        by = ["-CA", made[-1], "-CAkey", made[-1].with_suffix(".key")] if made else []
+        made.append(folder / f"{number}.pem")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                        "-days", str(30 + number), "-subj", f"/CN={number}", *by, "-out", made[-1], "-keyout",
+                        made[-1].with_suffix(".key")], check=True, capture_output=True)
+    texts = [one.read_text() for one in reversed(made)]
+    (folder / "chain.pem").write_text("".join(texts))
+    (folder / "eight.pem").write_text("".join(texts[:8]))
+    (folder / "chain.key").write_bytes(made[-1].with_suffix(".key").read_bytes())
+    (folder / "other.key").write_bytes(made[0].with_suffix(".key").read_bytes())
+    for one in folder.iterdir():
+        one.chmod(0o600)
+    told = subprocess.run(["openssl", "x509", "-in", made[-1], "-noout", "-enddate"], check=True, capture_output=True,
+                          text=True).stdout
+    return ssl.cert_time_to_seconds(told.strip().removeprefix("notAfter="))
 
 
 def build(folder, name, *more):
@@ -122,12 +155,12 @@ def main():
     checks = Checks()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        resume = build(folder, "resume", "-Wl,--wrap=MHD_resume_connection")
-        checks.that(subprocess.run([resume], timeout=60).returncode == 0,
-                    "a stop waits for a thread that wakes an answer")
-        order = build(folder, "order", "-Wl,--wrap=MHD_add_connection,--wrap=pfh_connection_notify")
-        checks.that(subprocess.run([order], timeout=60).returncode == 0,
-                    "a late thread's older connections close none that was accepted after them")
+        files = folder / "files"
+        files.mkdir(mode=0o755)
+        words = {"values": [files, str(make_chain(files))]}
+        for part, wraps, fault in PARTS:
+            program = build(folder, part, *(f"-Wl,--wrap={wrap}" for wrap in wraps.split()))
+            checks.that(subprocess.run([program, *words.get(part, [])], timeout=60).returncode == 0, fault)
         door = build(folder, "door")
         chain, key = make_certificate(folder, "door")
         stops = [stop_under_fire(door) for _ in range(STOPS)]
