@@ -424,15 +424,48 @@ static void what_is_hashed_is_looked_at_twice(void) {
   for (int wants_code = 0; wants_code < 2; wants_code++) {
     test_case("%s", wants_code ? "code" : "no code");
     if (begin_vouched()) {
+      uint8_t code[PFC_DIGEST_BYTES];
+      memcpy(code, seen.code, sizeof code);
       scene.look.wants_code = wants_code;
       scene.look.pace.step = lose_the_pagemap;
       CHECK_NUMBER(take(), PFP_OK);
       CHECK_NUMBER(seen.unchanged, 1);
       CHECK_NUMBER(seen.private_pages, wants_code ? -1 : 0);
+      // Constants are kept, and the digest is that of all.
+      CHECK_NUMBER(seen.has_code, wants_code);
+      if (wants_code) CHECK_BYTES(seen.code, code, sizeof code);
     }
     place_ahead = 0;
     end_kept();
   }
+}
+
+/// Constants have the digest that was kept, here another one, if each of these holds.
+static void constants_are_kept_if_the_kernel_vouches(void) {
+  static const uint8_t KEPT[PFP_HASH_BYTES] = {7};
+  for (unsigned how = 0; how < 6; how++) {
+    test_case("how %u", how);
+    if (begin_vouched()) {
+      memcpy(entry()->contents[1], KEPT, sizeof KEPT);
+      if (how == 1) entry()->bias++;
+      if (how == 2) entry()->replaced = 1;
+      if (how == 3) scene.maps[1].flags |= PFP_WRITE;
+      if (how == 4) CHECK(mprotect((void *)scene_page(CODE), PAGE, PROT_READ | PROT_WRITE) == 0), ++scene_memory[0];
+      if (how == 5) pfp_files_forget(files);
+      CHECK_NUMBER(take(), PFP_OK);
+      CHECK((memcmp(seen.contents[1], KEPT, sizeof KEPT) == 0) == (how == 0));
+    }
+    place_ahead = 0;
+    end_kept();
+  }
+}
+
+static void an_object_without_constants_has_a_digest(void) {
+  scene_begin();
+  for (size_t i = 0; i < 2; i++) scene.items[0].segments[i].flags |= PFP_WRITE;
+  CHECK_NUMBER(take(), PFP_OK);
+  CHECK_NUMBER(seen.has_code, 1);
+  end();
 }
 
 static const struct test tests[] = {
@@ -453,6 +486,8 @@ static const struct test tests[] = {
     TEST("all findings of a clean object are kept", all_of_a_clean_object_is_kept),
     TEST("an object that is not clean is not kept", an_object_that_is_not_clean_is_not_kept),
     TEST("what is hashed is looked at twice, and what is known once", what_is_hashed_is_looked_at_twice),
+    TEST("constants are kept if the kernel vouches for them", constants_are_kept_if_the_kernel_vouches),
+    TEST("an object without constants has a digest", an_object_without_constants_has_a_digest),
     TEST("kept links stand for the same words of the same object", kept_links_are_of_this_object_and_these_words),
 };
 
