@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# ProofJOSE from outside: the C shim without memory, then interoperation with PyJWT and jwcrypto, both ways.
+# ProofJOSE from outside: the C shim without memory and at its bounds, then interoperation with PyJWT and jwcrypto, both
+# ways.
 #
 #   Tests/Process/JOSE/run.sh [NAME...]       NAME selects interoperation tests, such as Sealed
 #
@@ -20,11 +21,18 @@ if ! "$root/.ci/pypi" jose; then
   exit 1
 fi
 
-# shellcheck disable=SC2046 # flags are words
-"${CC:-cc}" -std=c11 -O1 -g -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror \
-  -fsanitize=address,undefined -fno-sanitize-recover=all $(pkg-config --cflags libcrypto) \
-  -I "$root/CSources/CCrypto/include" "$root"/CSources/CCrypto/*.c "$here/shim/faults.c" \
-  $(pkg-config --libs libcrypto) -o "$work/faults"
+# build NAME FILE...
+build() {
+  local name=$1
+  shift
+  # shellcheck disable=SC2046 # flags are words
+  "${CC:-cc}" -std=c11 -O1 -g -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror \
+    -fsanitize=address,undefined -fno-sanitize-recover=all $(pkg-config --cflags libcrypto) \
+    -I "$root/CSources/CCrypto/include" "$root"/CSources/CCrypto/*.c "${@/#/$here/shim/}" \
+    $(pkg-config --libs libcrypto) -o "$work/$name"
+}
+build faults faults.c
+build bounds bounds.c key_bounds.c
 
 # SwiftPM takes CC for a clang.
 env -u CC swift build --quiet --package-path "$root" --product jose-peer
@@ -34,6 +42,7 @@ export JOSE_PEER
 # shellcheck source=.ci/parts.sh
 . "$root/.ci/parts.sh"
 part 'without memory' "$work/faults"
+part bounds "$work/bounds"
 part vectors "$python" "$here/vectors.py" --check "$root/Tests/Vectors/jose/peers.txt"
 part interoperation "$python" "$here/interop.py" "$@"
 closing
