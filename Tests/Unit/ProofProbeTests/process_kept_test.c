@@ -138,16 +138,29 @@ static bool hashes(uint8_t policy) {
   return harness_failures() == 0;
 }
 
-/// The library's constants, in which its first segment stands.
+/// Where a loaded object has constants alone, or 0.
+static uintptr_t constants_of(uintptr_t address) {
+  struct pfp_objects objects;
+  const struct pfp_object *object;
+  uintptr_t found = 0;
+  if (!CHECK_NUMBER(pfp_objects_read(&objects), 0)) return 0;
+  object = pfp_objects_at(&objects, address);
+  for (size_t i = 0; object != NULL && i < object->segment_count; i++) {
+    if (object->segments[i].flags == PFP_READ) found = object->segments[i].start;
+  }
+  pfp_objects_free(&objects);
+  return found;
+}
+
 static bool keeps_constants(uint8_t policy) {
   struct pfp_probe *probe = open_and_measure(policy);
-  Dl_info found;
-  if (probe == NULL || !CHECK(dladdr((void *)watched, &found) != 0)) return false;
-  watched = (uintptr_t)found.dli_fbase;
+  if (probe == NULL) return false;
+  watched = constants_of(watched);
+  if (watched == 0) test_note("    skipped: this linker puts constants into the segment of code");
   pfp_probe_forget(probe);
-  CHECK_COUNT(hashed_in(&now, probe, policy), 1);
+  CHECK_COUNT(hashed_in(&now, probe, policy), watched != 0);
   for (unsigned i = 0; i < 2; i++) {
-    CHECK_COUNT(hashed_in(&now, probe, policy), policy == PFC_POLICY_FULL);
+    CHECK_COUNT(hashed_in(&now, probe, policy), watched != 0 && policy == PFC_POLICY_FULL);
     CHECK(same_as_first());
   }
   pfp_probe_free(probe);
