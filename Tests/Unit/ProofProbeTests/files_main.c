@@ -15,7 +15,7 @@ static const struct suite *const suites[] = {
     &files_trust_suite, &files_again_suite,  &files_page_suite,
     &system_suite,     &keep_suite,         &map_suite,        &files_edges_suite,
     &files_turns_suite, &files_singles_suite, &files_given_back_suite, &files_looks_suite,
-    &storage_suite,
+    &storage_suite,    &run_suite,
 };
 
 static int usage(void) {

@@ -28,5 +28,6 @@ extern const struct suite files_singles_suite;
 extern const struct suite files_given_back_suite;
 extern const struct suite files_looks_suite;
 extern const struct suite storage_suite;
+extern const struct suite run_suite;
 
 #endif
