@@ -69,11 +69,15 @@ static void play(void (*work)(void)) {
 /// An object that nothing needs, with its file here.
 static void begin(const char *path) {
   made_begin();
+  // Behind the list stands one that would open what is opened, and be a module.
+  made.items[MADE_OBJECTS].explained = strstr(path, "libG") != NULL;
+  (void)strcpy(made.items[MADE_OBJECTS].path, strstr(path, "libG") != NULL ? "/usr/lib/libepoxy.so.0" : path);
   (void)strcpy(made.items[MADE_APART].path, path);
 }
 
 static bool is_module(size_t object) {
   pfp_objects_find_modules(&made.objects);
+  CHECK_NUMBER(made.items[MADE_OBJECTS].is_system_module, 0);
   return made.items[object].is_system_module == 1;
 }
 
@@ -243,6 +247,11 @@ static void check_openers(void) {
     begin_opener(OPENED[i], "/usr/lib/libepoxy.so.1");
     CHECK(!is_module(MADE_APART));
   }
+  test_case("the first object");
+  begin(OPENED[0]);
+  (void)strcpy(made.items[MADE_EXECUTABLE].path, "/usr/lib/libepoxy.so.0");
+  made.items[MADE_EXECUTABLE].explained = 1;
+  CHECK(is_module(MADE_APART));
   test_case("a library that it does not open");
   if (!make("/usr/lib/libGLU.so.1")) return;
   begin_opener("/usr/lib/libGLU.so.1", "/usr/lib/libepoxy.so.0");

@@ -23,6 +23,7 @@
 #include "ProofProbe.h"
 #include "evidence/transcript.h"
 #include "process/process.h"
+#include "process_kernel.h"
 #include "process_place.h"
 #include "process_suites.h"
 #include "process_words.h"
@@ -215,6 +216,22 @@ static void check_preload(void) {
   }
 }
 
+static void an_empty_environment_is_read(void) {
+  uint8_t digest[PFC_DIGEST_BYTES];
+  process.initial = memfd_create("environ", MFD_CLOEXEC);
+  take_environment();
+  pfp_variables_report(&evidence, &process);
+  page_begin();
+  page_number(0);
+  page_number(0);
+  page_digest(digest, "pfp1.fact.......");
+  evidence_check(3, 2, "LD_AUDIT", digest, 0, NULL);
+  CHECK_NUMBER(evidence_record(3, 10, "variables")->present, 1);
+  pfp_evidence_free(&evidence);
+  (void)close(process.initial);
+  process.initial = -1;
+}
+
 /// The first environment has room for two bytes less than 2 MiB.
 static void long_environments_are_read_or_absent(void) {
   static const char END[] = "\0LUA_PATH=l\0LD_PRELOAD=p";
@@ -308,6 +325,14 @@ static void check_views(void) {
     pfp_evidence_free(&evidence);
     CHECK_NUMBER(umount2(where, MNT_DETACH | UMOUNT_NOFOLLOW), 0);
   }
+  test_case("no second link");
+  (void)snprintf(link, sizeof link, "%s/no-link", place.folder);
+  put(link, "", 0);
+  if (!put_over(link, where)) return;
+  take_environment();
+  evidence_check(3, 7, "views", NULL, 0, NULL);
+  pfp_evidence_free(&evidence);
+  CHECK_NUMBER(umount2(where, MNT_DETACH | UMOUNT_NOFOLLOW), 0);
   test_case("no second view of mappings");
   (void)snprintf(where, sizeof where, "/proc/%d/task/%d/maps", (int)getpid(), (int)gettid());
   (void)snprintf(link, sizeof link, "%s/maps", place.folder);
@@ -316,6 +341,31 @@ static void check_views(void) {
   take_environment();
   evidence_check(3, 7, "views", NULL, 0, NULL);
   pfp_evidence_free(&evidence);
+}
+
+static uint64_t rights;
+
+/// PROCMAP_QUERY: a mapping over every address, with these rights.
+static int answer_rights(unsigned long request, void *argument) {
+  CHECK_COUNT(request, 0xC0686611);
+  put64((uint8_t *)argument + 32, UINT64_MAX);
+  put64((uint8_t *)argument + 40, rights);
+  return 0;
+}
+
+/// In the second view this program's own code must be executable.
+static void the_second_view_has_this_programs_code(void) {
+  kernel_answers = answer_rights;
+  for (rights = 0; rights < 8; rights++) {
+    uint8_t digest[PFC_DIGEST_BYTES];
+    const bool agree = (rights & 4) != 0;
+    test_case("rights %u", (unsigned)rights);
+    take_environment();
+    fact_of(digest, agree ? "agree" : "differ", agree ? 5 : 6);
+    evidence_check(3, 7, "views", digest, !agree, agree ? NULL : "the program runs inside another program");
+    pfp_evidence_free(&evidence);
+  }
+  kernel_answers = NULL;
 }
 
 // The secret -----------------------------------------------------------------------------------------------------
@@ -392,9 +442,11 @@ static const struct test tests[] = {
     TEST("serials are files of the board", serials_are_files_of_the_board),
     TEST("a processor is told by its lines, and no other", a_processor_is_told_by_its_lines),
     TEST("a preload file is told by its content", a_preload_file_is_told_by_its_content),
+    TEST("an empty environment is read", an_empty_environment_is_read),
     TEST("an environment of 2 MiB is read or absent", long_environments_are_read_or_absent),
     TEST("without an instrument there is none", no_instrument_is_none),
     TEST("two views of the program must agree", two_views_must_agree),
+    TEST("the second view has this program's code", the_second_view_has_this_programs_code),
     TEST("a secret is told by its bytes, or why it is not", a_secret_is_told_by_its_bytes_or_why_not),
     TEST("two records are sorted", two_records_are_sorted),
     TEST("words of a record leave no memory behind", words_leave_nothing_behind),

@@ -37,6 +37,8 @@ static void the_tracer_is_the_number_of_its_line(void) {
                {"Name:\tx\nTracerPid:\t1\nUid:\t0\n", 1},
                {"Name:\tx\nTracerPid:\t9\n", 1},
                {"Name:\tx\nTracerPid:\t4194304\n", 1},
+               {"\nTracerPid:7\n", 1},
+               {"\nTracerPid:\ta\n", 0},
                {"Name:\tx\nUid:\t7\n", -1},
                {"TracerPid:\t7\n", -1},
                {"", -1},
@@ -82,6 +84,28 @@ static void a_release_compares_each_part(void) {
     pfp_watch_remember(&other);
     CHECK(releases(PFP_AFTER_MEASUREMENT) == (how == 0));
     CHECK(releases(PFP_AFTER_PROOF));
+  }
+  pfp_watch_remember(NULL);
+  pfp_process_close(&process);
+}
+
+/// Each byte of a proof is another one where the looks differ, some time or other.
+static void a_mask_covers_each_byte(void) {
+  struct pfp_sight sight;
+  bool changed[PFC_PROOF_BYTES] = {false};
+  begin("x\nTracerPid:\t0\n");
+  CHECK_NUMBER(pfp_watch_look(&sight, &process), 0);
+  sight.personality ^= 1;
+  pfp_watch_remember(&sight);
+  for (unsigned i = 0; i < 64; i++) {
+    uint8_t proof[PFC_PROOF_BYTES];
+    memcpy(proof, PROOF, sizeof proof);
+    CHECK_NUMBER(pfp_release(proof, &process, PFP_AFTER_MEASUREMENT), PFP_OK);
+    for (size_t j = 0; j < sizeof proof; j++) changed[j] = changed[j] || proof[j] != PROOF[j];
+  }
+  for (size_t j = 0; j < sizeof changed; j++) {
+    test_case("byte %zu", j);
+    CHECK(changed[j]);
   }
   pfp_watch_remember(NULL);
   pfp_process_close(&process);
@@ -228,6 +252,7 @@ static void a_hold_keeps_no_descriptor(void) {
 static const struct test tests[] = {
     TEST("the tracer is the number of its line, and without one it is untold", the_tracer_is_the_number_of_its_line),
     TEST("a release compares each part of two looks", a_release_compares_each_part),
+    TEST("a mask covers each byte of a proof", a_mask_covers_each_byte),
     TEST("a measurement forgets the release before it", a_measurement_forgets_the_release_before_it),
     TEST("a look leaves the personality as it is", a_look_leaves_the_personality),
     TEST("breakpoints are held by one thread of one process, while it measures", holds_are_the_threads_own),
