@@ -74,6 +74,8 @@ class Listener(socketserver.ThreadingMixIn, socketserver.TCPServer):
         if name not in PLAIN:
             self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             self.context.load_cert_chain(f"{folder}/{name}.pem", f"{folder}/{name}.key")
+            # A client that offers HTTP/2 gets it, and no answer.
+            self.context.set_alpn_protocols(["h2", "http/1.1"])
         if name == "outdated":
             lower(self.context)
 
