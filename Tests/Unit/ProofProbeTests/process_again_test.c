@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a look counts, what its second half adds, and what is kept of an object for the next look, on objects and
+/// A look's counts, its second half, and the findings that it keeps of an object for the next look, on objects and
 /// mappings that are made by hand.
 
 #define _GNU_SOURCE
@@ -104,7 +104,7 @@ static int open_the_pagemap(void *context, uint64_t bytes) {
   return CHECK(scene.process.pagemap >= 0) ? 0 : 1;
 }
 
-/// What the first half could not tell stays unknown, whatever the second one tells.
+/// A count that the first half could not tell stays unknown, also if the second one tells it.
 static void pages_that_were_unknown_stay_so(void) {
   scene_begin();
   scene.look.pace.step = open_the_pagemap;
@@ -122,7 +122,7 @@ static void check_place(unsigned misplaced, bool readable) {
   end();
 }
 
-/// Whatever a segment's first and last byte are, its pages are whole.
+/// A segment's pages are whole, also if its first and last byte are within one.
 static void segments_take_whole_pages(void) {
   struct pfp_segment *constants = &scene.items[0].segments[1];
   scene_begin();
@@ -301,7 +301,7 @@ static void end_kept(void) {
   place_finish();
 }
 
-/// What a look before this one found of the executable.
+/// Findings of a look before this one.
 static void preset(struct pfp_object *object) {
   object->has_links = 1;
   object->replaced = 1;
@@ -418,8 +418,8 @@ static int lose_the_pagemap(void *context, uint64_t bytes) {
   return 0;
 }
 
-/// Of a known object whose file this user can change, code is hashed at each look, and pages are then counted once
-/// more. Where nothing is hashed, one count is enough.
+/// Code of a known object whose file this user can change is hashed at each look, and pages are then counted once more.
+/// One count is enough where nothing is hashed.
 static void what_is_hashed_is_looked_at_twice(void) {
   for (int wants_code = 0; wants_code < 2; wants_code++) {
     test_case("%s", wants_code ? "code" : "no code");
@@ -485,7 +485,7 @@ static const struct test tests[] = {
     TEST("a list of objects that changes once is looked at again", a_list_that_changes_once_is_looked_at_again),
     TEST("all findings of a clean object are kept", all_of_a_clean_object_is_kept),
     TEST("an object that is not clean is not kept", an_object_that_is_not_clean_is_not_kept),
-    TEST("what is hashed is looked at twice, and what is known once", what_is_hashed_is_looked_at_twice),
+    TEST("pages are counted twice if code is hashed, and once if all is known", what_is_hashed_is_looked_at_twice),
     TEST("constants are kept if the kernel vouches for them", constants_are_kept_if_the_kernel_vouches),
     TEST("an object without constants has a digest", an_object_without_constants_has_a_digest),
     TEST("kept links stand for the same words of the same object", kept_links_are_of_this_object_and_these_words),

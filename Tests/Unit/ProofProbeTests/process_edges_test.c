@@ -298,7 +298,7 @@ static void versions_end_with_their_number(void) {
   pfp_symbols_close(&symbols);
 }
 
-/// Of each object whose versions are asked for, and of each of those versions, there is one more behind the end.
+/// Each list of versions that are asked for has one more behind its end, and so has the list of these lists.
 static void needed_versions_end_with_their_numbers(void) {
   static struct {
     ElfW(Verneed) need;

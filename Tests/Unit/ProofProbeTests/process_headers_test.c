@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the loader says of an object becomes the object: segments, RELRO, tables, notes and names, from program headers
-/// that are made by hand. dl_iterate_phdr stands before the loader's.
+/// Objects as the loader tells them: segments, RELRO, tables, notes and names, from program headers that are made by
+/// hand. dl_iterate_phdr stands before the loader's.
 
 #define _GNU_SOURCE
 #include <elf.h>

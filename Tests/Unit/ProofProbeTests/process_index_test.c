@@ -186,7 +186,7 @@ static void an_index_has_its_size_and_no_other(void) {
   end();
 }
 
-/// Without an index an entry is named if its shard has no other one.
+/// An entry is named without an index if its shard has no other one.
 static void without_an_index_an_entry_alone_is_named(void) {
   const struct pfp_diagnosis *diagnosis;
   char path[160], text[96];
@@ -242,7 +242,7 @@ static void shards_that_cannot_be_read_are_told_each(void) {
 static const struct test tests[] = {
     TEST("an entry of each shard is named: changed, missing, added", an_entry_of_each_shard_is_named),
     TEST("entries and findings beyond the room are counted", entries_beyond_the_room_are_counted),
-    TEST("without an index an entry that is alone in its shard is named", without_an_index_an_entry_alone_is_named),
+    TEST("an entry that is alone in its shard is named without an index", without_an_index_an_entry_alone_is_named),
     TEST("shards that cannot be read are told, each for itself", shards_that_cannot_be_read_are_told_each),
     TEST("an index has its size, and with another one it names no entry", an_index_has_its_size_and_no_other),
 };

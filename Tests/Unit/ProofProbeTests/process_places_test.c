@@ -444,7 +444,7 @@ static const struct test tests[] = {
     TEST("a preload file is told by its content", a_preload_file_is_told_by_its_content),
     TEST("an empty environment is read", an_empty_environment_is_read),
     TEST("an environment of 2 MiB is read or absent", long_environments_are_read_or_absent),
-    TEST("without an instrument there is none", no_instrument_is_none),
+    TEST("no instrument is told where there is none", no_instrument_is_none),
     TEST("two views of the program must agree", two_views_must_agree),
     TEST("the second view has this program's code", the_second_view_has_this_programs_code),
     TEST("a secret is told by its bytes, or why it is not", a_secret_is_told_by_its_bytes_or_why_not),

@@ -333,7 +333,7 @@ static void what_cannot_be_read_is_absent(void) {
   }
 }
 
-/// Of a group, those alone are told that say by themselves what is wrong.
+/// Records of a group that say by themselves what is wrong are told, and the others are not.
 static void alarms_are_told_before_others(void) {
   REQUIRE(begin(NULL));
   ask(2, 4, 1, 0);
