@@ -197,7 +197,7 @@ static void short_names_are_names_and_no_name_is_none(void) {
   made_end();
 }
 
-/// Whichever segment has a table, or code, or the words.
+/// Tables, code and words may stand in any segment.
 static void each_segment_may_be_the_first(void) {
   for (unsigned turn = 0; turn < 3; turn++) {
     test_case("turn %u", turn);

@@ -139,7 +139,7 @@ static void code_is_where_objects_have_it(void) {
   check_mappings("foreign", "/lib/libown.so", NULL, "/lib/libown.so is executable and no loaded object's code");
 }
 
-/// Whichever object has it, in whichever segment.
+/// Code may stand in any object, and in any segment of it.
 static void each_object_may_have_code(void) {
   for (size_t i = 0; i < MADE_OBJECTS; i++) {
     for (size_t j = 0; j < 3; j++) {
