@@ -43,8 +43,8 @@ class Parts(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             cls.port = built(
                 folder, "port.so", [HERE / "parts.c", CORE / "crypto.c", *sorted(CORE.glob("sha256*.c"))],
-                "-DPFC_PROFILE=\"full.h\"", f"-I{PORT / 'profiles'}", f"-I{PORT / 'cortex-m3'}", f"-I{CORE / 'include'}",
-                f"-I{ROOT / 'CSources' / 'ProofDevice' / 'include'}", f"-I{HERE}")
+                "-DPFC_PROFILE=\"full.h\"", f"-I{PORT / 'profiles'}", f"-I{PORT / 'cortex-m3'}",
+                f"-I{CORE / 'include'}", f"-I{ROOT / 'CSources' / 'ProofDevice' / 'include'}", f"-I{HERE}")
             cls.hashes = built(
                 folder, "hashes.so", [PORT / "cortex-m3" / f"{name}.c" for name in ("sha256", "sha512", "blake2b")],
                 "-DCONFIGURED=1", "-DNATIVE_LITTLE_ENDIAN=1", f"-I{SODIUM}", f"-I{SODIUM / 'include'}",
