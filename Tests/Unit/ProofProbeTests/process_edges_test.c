@@ -430,18 +430,6 @@ static void objects_are_global_once(void) {
 
 // Lists ----------------------------------------------------------------------------------------------------------
 
-/// Names that follow each other, in the other order.
-static void neighbours_in_name_are_told_apart(void) {
-  made_begin();
-  (void)strcpy(made.items[MADE_OWN].name, "b.so");
-  (void)strcpy(made.items[MADE_OTHER].name, "a.so");
-  pfp_objects_explain(&made.objects, NULL, 0);
-  CHECK_COUNT(pfp_objects_named(&made.objects, "a.so"), MADE_OTHER);
-  CHECK_COUNT(pfp_objects_named(&made.objects, "b.so"), MADE_OWN);
-  free(made.objects.names);
-  made.objects.names = NULL;
-}
-
 enum { CHAIN = 260 };
 
 /// Each object needs the next one; the first is the executable.
@@ -490,7 +478,6 @@ static const struct test tests[] = {
     TEST("the executable's namesakes are counted", the_executables_namesakes_are_counted),
     TEST("scopes of versions leave no memory behind", scopes_of_versions_leave_nothing_behind),
     TEST("an object is global once", objects_are_global_once),
-    TEST("neighbours in name are told apart", neighbours_in_name_are_told_apart),
     TEST("a chain of needs is followed, 256 long", chains_of_needs_are_followed),
 };
 

@@ -242,6 +242,7 @@ static void a_file_is_identified_by_its_mapping(void) {
 
 enum { BASE = 0x100000, END = BASE + 100 * PAGE };
 static uint64_t walk_ends[TIMES];
+static bool is_empty;
 
 /// PAGEMAP_SCAN: 96 bytes. Two regions of two pages and one page at first, then one of three pages.
 static int answer_scan(unsigned long request, void *argument) {
@@ -263,7 +264,7 @@ static int answer_scan(unsigned long request, void *argument) {
     put64(regions + 24 * i + 16, 8);
   }
   put64(scan + 32, walk_ends[turn]);
-  return turn == 0 ? 2 : 1;
+  return is_empty ? 0 : turn == 0 ? 2 : 1;
 }
 
 /// A pagemap file with these entries from BASE on.
@@ -295,6 +296,14 @@ static void pages_are_scanned_to_the_end(void) {
   test_case("nothing");
   CHECK_NUMBER(pfp_pages_private(BASE, BASE, &process), 0);
   CHECK_NUMBER(calls, 1);
+  test_case("no region, after an interruption");
+  begin(answer_scan);
+  errors[0] = EINTR;
+  is_empty = true;
+  walk_ends[0] = END;
+  CHECK_NUMBER(pfp_pages_private(BASE, END, &process), 0);
+  CHECK_NUMBER(calls, 2);
+  is_empty = false;
   end();
   pfp_process_close(&process);
 }

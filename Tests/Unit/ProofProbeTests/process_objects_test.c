@@ -121,6 +121,25 @@ static void needs_are_strings_of_the_object(void) {
   CHECK_COUNT(pfp_objects_needed(&made.objects, own, plain), SIZE_MAX);
 }
 
+/// Names that follow each other, in the other order, with no name before them; and an object behind the list.
+static void neighbours_in_name_are_told_apart(void) {
+  made_begin();
+  for (size_t i = 0; i < MADE_OBJECTS; i++) (void)strcpy(made.items[i].path, "/z");
+  (void)strcpy(made.items[MADE_OWN].name, "b.so");
+  (void)strcpy(made.items[MADE_OTHER].name, "a.so");
+  (void)strcpy(made.items[MADE_OBJECTS].name, "behind");
+  made.items[MADE_OBJECTS].is_vdso = 1;
+  for (unsigned sorted = 0; sorted < 2; sorted++) {
+    if (sorted) explain(NULL, 0);
+    CHECK_COUNT(pfp_objects_named(&made.objects, "a.so"), MADE_OTHER);
+    CHECK_COUNT(pfp_objects_named(&made.objects, "b.so"), MADE_OWN);
+    CHECK_COUNT(pfp_objects_named(&made.objects, "z"), MADE_EXECUTABLE);
+    CHECK_COUNT(pfp_objects_named(&made.objects, "behind"), SIZE_MAX);
+  }
+  CHECK_NUMBER(made.items[MADE_OBJECTS].explained, 0);
+  forget_names();
+}
+
 // Explanations ---------------------------------------------------------------------------------------------------
 
 #define CHECK_EXPLAINED(...)                                                                          \
@@ -256,6 +275,7 @@ static const struct test tests[] = {
     TEST("entries of a dynamic section are found up to its end", dynamic_addresses_are_in_memory),
     TEST("an object is found by each of its addresses and by no other", objects_are_found_by_address),
     TEST("the first object of a name is found, by its own name or its file's", objects_are_found_by_name),
+    TEST("neighbours in name are told apart", neighbours_in_name_are_told_apart),
     TEST("a need is a whole string of the object's own table", needs_are_strings_of_the_object),
     TEST("what the executable needs is explained, and the vdso", needs_explain),
     TEST("what a declared plugin needs is explained", plugins_explain),
