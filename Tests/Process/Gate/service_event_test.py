@@ -122,6 +122,22 @@ class ServiceEvents(unittest.TestCase):
         _, newer = self.fetch(service)
         self.assertTrue(office.redeem(newer.make())["valid"])
 
+    def test_an_app_of_another_gate_is_unknown_here(self):
+        site, host = self.site, "back.example.com"
+        site.ask("gate", "add", "back", "--public", site.path("gate.public"), "--development")
+        self.addCleanup(site.ask, "gate", "remove", "back")
+        site.ask("api", "add", host, "--gate", "back")
+        self.addCleanup(site.ask, "api", "remove", host)
+        service, office = self.start_service()
+        ServiceEvents.apps += 1
+        front = gates.App(service.url, self.key, f"app {self.apps} in front").admit(HOST)
+        back = gates.App(service.url, self.key, f"app {self.apps}").admit(host)
+        # All that a token of this gate has, but the app's secret is that of the other gate.
+        names = ("gate", "events", "account key", "account number")
+        stranger = Maker(back | {name: front[name] for name in names}, self.own)
+        self.assertEqual(office.redeem(stranger.make())["reason"], "unknown-app")
+        self.assertTrue(office.redeem(Maker(front, self.own).make())["valid"])
+
     def test_credentials_paths_and_what_is_logged(self):
         service, office = self.start_service()
         _, maker = self.new_app(service)
