@@ -345,6 +345,13 @@ def test_events(checks, folder, store):
         checks.that(any("the gate front is another one than at the start" in line for line in service.lines),
                     "the log says why")
     credentials(file, "one")
+    # A question of a backend that is in flight counts as one of an app does.
+    with Service(*store, "--plain", *options, "--drain-seconds", 0) as service:
+        with silent(json.loads(service.lines[0])["events"]) as one:
+            one.sendall(b"POST /v1/event HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n")
+            checks.that(one.recv(4096).startswith(b"HTTP/1.1 100 "), "a question is in flight")
+            checks.that(service.stop() == 1, "a question was given up: status 1")
+            checks.that(json.loads(service.lines[-1])["unfinished"] == "yes", service.lines[-1])
     files = make_certificate(folder, "events")
     with Service(*store, *options, "--certificate", files[0], "--private-key", files[1]) as service:
         port = json.loads(service.lines[0])["events"]
