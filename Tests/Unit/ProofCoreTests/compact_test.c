@@ -119,6 +119,30 @@ static void every_byte_of_the_tag_counts(void) {
   }
 }
 
+/// A hint whose neighbours no app writes is no hint: the tag is told, and no cause.
+static void hints_of_impossible_tokens_are_not_believed(void) {
+  static const struct {
+    unsigned at;
+    uint8_t change;
+    bool is_believed;
+  } rows[] = {{14, 0, true}, {14, 0x80, false}, {10, 5, false}, {10, 4, true}, {22, 1, false}};
+  for (uint8_t kind = 1; kind <= 3; kind++) {
+    enum pfc_refusal cause = kind == 1   ? PFC_REFUSAL_OTHER_REQUEST
+                             : kind == 2 ? PFC_REFUSAL_OTHER_BODY
+                                         : PFC_REFUSAL_OTHER_DATA;
+    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+      uint8_t plain[24];
+      test_case("kind %u, byte %u changed by %u", kind, rows[i].at, rows[i].change);
+      begin(21, kind);
+      plain_of(plain, kind);
+      plain[rows[i].at] ^= rows[i].change;
+      forge_tag(kind, plain, 0, 0x80);
+      subject.digest[0] ^= 1;
+      (void)checks(kind, rows[i].is_believed ? cause : PFC_REFUSAL_TAG);
+    }
+  }
+}
+
 static void the_subject_is_bound(void) {
   for (uint8_t kind = 1; kind <= 3; kind++) {
     begin(4, kind);
@@ -435,6 +459,7 @@ static const struct test tests[] = {
     TEST("no flipped bit of a compact token verifies", flipped_bits_never_verify),
     TEST("every byte of a compact token's tag is compared", every_byte_of_the_tag_counts),
     TEST("a compact token binds every bit of account and digest", the_subject_is_bound),
+    TEST("a hint is believed where the rest could be an app's", hints_of_impossible_tokens_are_not_believed),
     TEST("a compact token's refusal says what differs", the_word_says_what_differs),
     TEST("a compact token verifies under its own keys alone", keys_of_another_do_not_serve),
     TEST("a field that no app writes into a compact token is refused", what_no_app_writes_is_refused),

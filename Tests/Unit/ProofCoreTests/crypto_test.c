@@ -217,6 +217,38 @@ static void comparison_sees_every_bit(void) {
   }
 }
 
+#if PFC_SEALS_COMMANDS
+/// A content of 352 bytes is the longest; each size opens alike by both functions.
+static void boxes_of_every_size_open(void) {
+  uint8_t key[32] = {5}, message[353], boxed[16 + 353], opened[354];
+  for (size_t i = 0; i < sizeof message; i++) message[i] = (uint8_t)(7 * i + 1);
+  for (size_t size = 0; size <= sizeof message; size++) {
+    test_case("%zu bytes", size);
+    pfc_box(boxed, message, size, key);
+    memset(opened, 0x5a, sizeof opened);
+    CHECK_NUMBER(pfc_unbox(opened, boxed, 16 + size, key), PFC_OK);
+    CHECK_BYTES(opened, message, size);
+    CHECK_NUMBER(opened[size], 0x5a);
+    memset(opened, 0x5a, sizeof opened);
+    CHECK_NUMBER(pfc_unbox_whole(opened, boxed, 16 + size, key), size <= 352 ? PFC_OK : PFC_E_RECIPIENT);
+    if (size <= 352) CHECK_BYTES(opened, message, size);
+    CHECK_NUMBER(opened[size], 0x5a);
+    boxed[15] ^= 1;
+    CHECK_NUMBER(pfc_unbox(opened, boxed, 16 + size, key), PFC_E_RECIPIENT);
+    CHECK_ZEROS(opened, size);
+    if (size > 352) continue;
+    memset(opened, 0x5a, sizeof opened);
+    CHECK_NUMBER(pfc_unbox_whole(opened, boxed, 16 + size, key), PFC_E_RECIPIENT);
+    CHECK_ZEROS(opened, size);
+    CHECK_NUMBER(opened[size], 0x5a);
+  }
+  for (size_t size = 0; size < 16; size++) {
+    CHECK_NUMBER(pfc_unbox(opened, boxed, size, key), PFC_E_RECIPIENT);
+    CHECK_NUMBER(pfc_unbox_whole(opened, boxed, size, key), PFC_E_RECIPIENT);
+  }
+}
+#endif
+
 static void wipe_wipes_all_and_no_more(void) {
   for (size_t size = 0; size <= 40; size++) {
     uint8_t bytes[48];
@@ -237,6 +269,9 @@ static const struct test tests[] = {
     TEST("deriving is HKDF with the label as salt", derive_is_hkdf_with_the_label_as_salt),
     TEST("every label has 16 characters and no other use", labels_differ),
     TEST("comparison sees every bit", comparison_sees_every_bit),
+#if PFC_SEALS_COMMANDS
+    TEST("a box of every size up to 352 bytes opens, by both functions", boxes_of_every_size_open),
+#endif
     TEST("wiping clears all it was given and nothing else", wipe_wipes_all_and_no_more),
 };
 

@@ -263,6 +263,37 @@ static void draft_out_of_range_begins_no_baseline(void) {
   }
 }
 
+/// A source has 64 groups at most, and all sources together 128.
+static void drafts_at_their_bounds(void) {
+  struct pfc_measurement fold;
+  struct pfc_config draft;
+  unsigned rest = 128;
+  sample_make(&sample, 12);
+  draft = sample.draft;
+  for (unsigned i = 0; i < draft.source_count; i++) {
+    uint8_t groups_log2 = 6;
+    // Each source behind it has one group at least.
+    while (1u << groups_log2 > rest - (draft.source_count - 1u - i)) groups_log2--;
+    draft.sources[i].groups_log2 = groups_log2;
+    rest -= 1u << groups_log2;
+  }
+  CHECK_NUMBER(rest, 0);
+  CHECK_NUMBER(draft.sources[0].groups_log2, 6);
+  REQUIRE(CHECK_NUMBER(pfc_measurement_baseline_init(&fold, &draft, &sample.key), PFC_OK));
+  CHECK_NUMBER(fold.config.leaf_count, 128);
+  for (unsigned i = 0; i < draft.source_count; i++) {
+    test_case("one step more for source %u", i);
+    draft.sources[i].groups_log2++;
+    CHECK_NUMBER(pfc_measurement_baseline_init(&fold, &draft, &sample.key), PFC_E_ARGUMENT);
+    draft.sources[i].groups_log2--;
+  }
+  test_case("128 groups in one source, and 128 in all");
+  draft = sample.draft;
+  for (unsigned i = 0; i < draft.source_count; i++) draft.sources[i].groups_log2 = 0;
+  draft.sources[0].groups_log2 = 7;
+  CHECK_NUMBER(pfc_measurement_baseline_init(&fold, &draft, &sample.key), PFC_E_ARGUMENT);
+}
+
 static void one_of_many_is_found(void) {
   enum { MANY = 20000 };
   struct pfc_measurement fold;
@@ -315,6 +346,7 @@ static const struct test tests[] = {
     TEST("a comparison folds no measurement and ends in none", a_comparison_folds_no_measurement),
     TEST("a baseline sets mode, key id and leaf count", baseline_sets_what_the_draft_leaves_open),
     TEST("a draft out of range begins no baseline", draft_out_of_range_begins_no_baseline),
+    TEST("a draft has up to 64 groups in a source and 128 in all", drafts_at_their_bounds),
     TEST("one changed record among 20,000 is found in its group", one_of_many_is_found),
 };
 

@@ -33,6 +33,31 @@ static struct pfc_slot slot_make(uint64_t seed) {
   return slot;
 }
 
+#if PFC_OPENS_TOKENS && PFC_RATCHETS
+/// Attempts and uses are the lesser ones; a ratchet and its copies go on where both generations have a ratchet.
+static void a_candidate_inherits(void) {
+  static const uint8_t policies[] = {0, 1, 2};
+  for (unsigned i = 0; i < 9; i++) {
+    struct pfc_slot slot = slot_make(30), candidate = slot_make(31), before;
+    const bool has_both = policies[i / 3] != 0 && policies[i % 3] != 0;
+    test_case("policies %u and %u", policies[i / 3], policies[i % 3]);
+    slot.policy = policies[i / 3];
+    candidate.policy = policies[i % 3];
+    slot.revoked = 77, slot.revoked_at = 78, slot.copies = 3;
+    slot.attempts = (uint16_t)(i < 4 ? 5 : 7), candidate.attempts = 6;
+    slot.uses = i < 4 ? 70 : 50, candidate.uses = 60;
+    before = candidate;
+    pfc_slot_inherit(&candidate, &slot);
+    CHECK_NUMBER(candidate.attempts, i < 4 ? 5 : 6);
+    CHECK_NUMBER(candidate.uses, i < 4 ? 60 : 50);
+    CHECK_NUMBER(candidate.revoked, 77);
+    CHECK_COUNT(candidate.revoked_at, 78);
+    CHECK_NUMBER(candidate.copies, has_both ? 3 : before.copies);
+    CHECK_BYTES(candidate.ratchet, has_both ? slot.ratchet : before.ratchet, 16);
+  }
+}
+#endif
+
 static void every_field_has_its_offset(void) {
   struct pfc_slot slot = slot_make(1), decoded;
   uint8_t bytes[PFC_SLOT_BYTES], again[PFC_SLOT_BYTES];
@@ -176,6 +201,9 @@ static void tokens_leave_what_the_instance_remembers(void) {
 }
 
 static const struct test tests[] = {
+#if PFC_OPENS_TOKENS && PFC_RATCHETS
+    TEST("a newer generation inherits what is spent, and a ratchet from a ratchet alone", a_candidate_inherits),
+#endif
     TEST("every field stands at its offset", every_field_has_its_offset),
     TEST("an unknown state is damage", unknown_states_are_damage),
     TEST("an unknown state stops the start, though its record is intact", unknown_states_stop_the_start),
