@@ -413,7 +413,58 @@ static void an_older_table_is_searched_by_its_hash(void) {
   pfp_symbols_close(&symbols);
 }
 
+enum { BUCKETS = 3, FIRST = 2, FILTERS = 4, SHIFT = 5, ENTRIES = 7 };
+
+/// A table whose numbers are all different. Its first entry is asked for only, and stands in no bucket; its last one
+/// stands in the last bucket, where it does not belong.
+static void begin_buckets(const char *names[ENTRIES]) {
+  static const char *const NAMES[ENTRIES - 1] = {"printf", "exit", "syscall", "fork", "wait", "read"};
+  uint32_t words[4 + 2 * FILTERS + BUCKETS + ENTRIES] = {BUCKETS, FIRST, FILTERS, SHIFT};
+  uint32_t *buckets = words + 4 + 2 * FILTERS, *chain = buckets + BUCKETS, count = 0;
+  uint64_t filters[FILTERS] = {0};
+  made_begin();
+  made_gnu(MADE_OWN);
+  (void)made_symbol(MADE_OWN, "asked for", STT_FUNC, 0);
+  for (uint32_t bucket = 0; bucket < BUCKETS; bucket++) {
+    for (size_t i = 0; i < ENTRIES - 1; i++) {
+      if (wanted(NAMES[i], NULL).hash % BUCKETS == bucket) names[count++] = NAMES[i];
+    }
+  }
+  names[count++] = wanted("stray", NULL).hash % BUCKETS != BUCKETS - 1 ? "stray" : "astray";
+  for (uint32_t i = 0; i < ENTRIES; i++) {
+    const uint32_t hash = wanted(names[i], NULL).hash, bucket = i == ENTRIES - 1 ? BUCKETS - 1 : hash % BUCKETS;
+    const bool is_last = i == ENTRIES - 1 || (i < ENTRIES - 2 && wanted(names[i + 1], NULL).hash % BUCKETS != bucket);
+    CHECK_COUNT(made_symbol(MADE_OWN, names[i], STT_FUNC, made_function(MADE_OWN, i % 8)), FIRST + i);
+    if (buckets[bucket] == 0) buckets[bucket] = FIRST + i;
+    chain[i] = is_last ? hash | 1 : hash & ~1u;
+    filters[hash / 64 % FILTERS] |= UINT64_C(1) << hash % 64 | UINT64_C(1) << (hash >> SHIFT) % 64;
+  }
+  memcpy(words + 4, filters, sizeof filters);
+  memcpy(made.images[MADE_OWN].hash, words, sizeof words);
+  // Behind the table stands one more.
+  made.images[MADE_OWN].symbols[FIRST + ENTRIES] = made.images[MADE_OWN].symbols[FIRST];
+}
+
+static void a_newer_table_is_searched_by_its_numbers(void) {
+  const char *names[ENTRIES];
+  uint32_t index = 0;
+  begin_buckets(names);
+  if (!open_own()) return;
+  for (uint32_t i = 0; i < ENTRIES; i++, index++) {
+    struct pfp_wanted request = wanted(names[i], NULL);
+    const char *next = pfp_symbols_next(&symbols, &index);
+    test_case("%s", names[i]);
+    CHECK(takes(&request, i < ENTRIES - 1 ? FIRST + i : 0));
+    CHECK(next != NULL && strcmp(next, names[i]) == 0);
+    CHECK_COUNT(index, FIRST + i);
+  }
+  CHECK(pfp_symbols_next(&symbols, &index) == NULL);
+  CHECK(!is_there("asked for") && !is_there("write"));
+  pfp_symbols_close(&symbols);
+}
+
 static const struct test tests[] = {
+    TEST("a newer table is searched by its numbers", a_newer_table_is_searched_by_its_numbers),
     TEST("an older table is searched by its hash", an_older_table_is_searched_by_its_hash),
     TEST("a name is found in a hash table of either format", names_are_found_in_both_formats),
     TEST("damaged tables have no names", damaged_tables_have_no_names),
