@@ -10,7 +10,7 @@ import Testing
 @testable import AccountStores
 @testable import ProofService
 
-/// What a restore closes, images without a revision, and rows that a store commits by itself.
+/// The times that a restore closes, images without a revision, and rows that no call asked for.
 extension PostgresAccountStoreTests {
   @Test func `after a restore no minute, no number and no event of before counts again`() throws {
     let database = try Server.main.database()

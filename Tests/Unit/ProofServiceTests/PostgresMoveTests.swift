@@ -58,7 +58,7 @@ extension StoreMoveTests {
     let audience = try AudienceID([UInt8](1...16))
     #expect(throws: (any Error).self) { try scene.store.advance("a", by: 7) }
     #expect(throws: (any Error).self) { try scene.store.redemptions(for: audience).begin(at: 1) }
-    // Neither refusal left a transaction open, which would keep the next one out.
+    // The refusals left no transaction open, which would keep the next one out.
     try one.begin()
     #expect(Self.state { try other.begin() } == "55P03")
     other.end()
