@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -191,6 +192,54 @@ static void failures_have_their_error_and_path(void) {
   draft.source_count = 2;
   CHECK_NUMBER(collect(&listings[0], probe, &draft), PFP_OK);
   failed(probe, PFP_OK, 0, "");
+  pfp_probe_free(probe);
+  place_finish();
+}
+
+/// Failures that no file is to blame for.
+static void failures_of_the_call_blame_no_file(void) {
+  struct pfc_config draft = draft_of(PFC_POLICY_FULL, 30, false);
+  struct pfp_probe *probe;
+  REQUIRE(place_begin() && (probe = place_probe()) != NULL);
+  draft.source_count = 1;
+  pfp_probe_cancel(probe);
+  CHECK_NUMBER(collect(&listings[0], probe, &draft), PFP_E_CANCELLED);
+  failed(probe, PFP_E_CANCELLED, 0, "");
+  CHECK_NUMBER(collect(&listings[0], probe, &draft), PFP_OK);
+  draft.sources[0] = (struct pfc_source){.class_ = 3, .number = 1, .version = 9};
+  CHECK_NUMBER(collect(&listings[0], probe, &draft), PFP_E_UNSUPPORTED);
+  failed(probe, PFP_E_UNSUPPORTED, 0, "debugger");
+  pfp_probe_free(probe);
+  place_finish();
+}
+
+/// Measures this source alone while no descriptor is left.
+static void collect_without_descriptors(struct pfp_probe *probe, struct pfc_source source, const char *path) {
+  struct pfc_config draft = draft_of(PFC_POLICY_FULL, 30, false);
+  struct rlimit limit, less;
+  int next = dup(0);
+  draft.source_count = 1;
+  draft.sources[0] = source;
+  CHECK(next >= 0 && close(next) == 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  less = limit;
+  less.rlim_cur = (rlim_t)next;
+  CHECK_NUMBER(setrlimit(RLIMIT_NOFILE, &less), 0);
+  CHECK_NUMBER(collect(&listings[0], probe, &draft), PFP_E_RESOURCE);
+  CHECK_NUMBER(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  test_case("source %u/%u", source.class_, source.number);
+  failed(probe, PFP_E_RESOURCE, 0, path);
+  CHECK_COUNT(listings[0].size, 0);
+}
+
+static void a_lack_of_descriptors_is_told(void) {
+  struct pfp_probe *probe;
+  REQUIRE(place_begin() && (probe = place_probe()) != NULL);
+  collect_without_descriptors(probe, (struct pfc_source){.class_ = 1, .number = 1, .version = 1}, "");
+  collect_without_descriptors(probe, (struct pfc_source){.class_ = 2, .number = 2, .version = 1}, "/proc/self/exe");
+  collect_without_descriptors(probe, (struct pfc_source){.class_ = 3, .number = 1, .version = 2}, "");
+  // Another process opened what this one has.
+  probe->process.owner = 1;
+  collect_without_descriptors(probe, (struct pfc_source){.class_ = 2, .number = 4, .version = 1}, "");
   pfp_probe_free(probe);
   place_finish();
 }
@@ -410,6 +459,8 @@ static const struct test tests[] = {
     TEST("an executable that cannot be read is absent, and one beyond the limit ends the call",
          an_executable_is_absent_or_ends_the_call),
     TEST("failures have their error and path, and a success has none", failures_have_their_error_and_path),
+    TEST("failures of the call blame no file", failures_of_the_call_blame_no_file),
+    TEST("a lack of descriptors is told", a_lack_of_descriptors_is_told),
     TEST("libraries that change are blamed", libraries_that_change_are_blamed),
     TEST("another policy, another limit or forgetting begins anew", another_policy_or_limit_begins_anew),
     TEST("the processor is known unless the policy is full", the_processor_is_known_unless_the_policy_is_full),
