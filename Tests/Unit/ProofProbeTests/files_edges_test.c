@@ -247,11 +247,11 @@ static void one_file_of_the_limit(void) {
 }
 
 static const struct tree *touched;
-static unsigned touches;
+static atomic_uint touches;
 
 static void touch_once(int fd) {
   (void)fd;
-  if (touches++ == 0) tree_poke(touched, "file", 3, '!');
+  if (atomic_fetch_add(&touches, 1) == 0) tree_poke(touched, "file", 3, '!');
 }
 
 /// A second reading counts in place of the first.
@@ -265,7 +265,7 @@ static void a_second_reading_counts_once(void) {
     faults.no_maps = true;
     faults.after_read = touch_once;
     touched = &tree;
-    touches = 0;
+    atomic_store(&touches, 0);
     test_case("%zu bytes", sizes[i]);
     CHECK_NUMBER(measure_result(files, &tree), PFP_OK);
     CHECK_COUNT(pfp_files_statistics(files)->retries, 1);

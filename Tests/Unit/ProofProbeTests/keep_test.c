@@ -24,6 +24,7 @@
 /// The kernel's answers while a test plays.
 static struct {
   unsigned long type;  ///< Of each file system but procfs; 0: its own
+  bool notes;  ///< What is asked of it is noted. Workers of other tests ask as well.
   bool sync_fails;
   int synced_fd;
   long long from, size;
@@ -38,6 +39,7 @@ WRAPPED(int, fstatfs, int fd, struct statfs *found) {
 }
 
 WRAPPED(int, sync_file_range, int fd, off_t from, off_t size, unsigned flags) {
+  if (!kernel.notes) return __real_sync_file_range(fd, from, size, flags);
   kernel.syncs++;
   kernel.synced_fd = fd;
   kernel.from = from;
@@ -52,7 +54,15 @@ static const uint64_t ms = 1000000, s = 1000000000;
 
 static void begin(void) {
   memset(&kernel, 0, sizeof kernel);
+  kernel.notes = true;
   faults_reset();
+}
+
+/// `tree` may be NULL.
+static void end(const struct tree *tree) {
+  memset(&kernel, 0, sizeof kernel);
+  faults_reset();
+  if (tree != NULL) tree_drop(tree);
 }
 
 static void settled_from_both_sides(void) {
@@ -87,7 +97,7 @@ static void the_clock_of_files(void) {
     uint64_t before = coarse(), between = pfp_keep_clock(), after = coarse();
     if (!CHECK(before <= between && between <= after)) break;
   }
-  faults_reset();
+  end(NULL);
 }
 
 // File systems ---------------------------------------------------------------------------------------------------
@@ -145,7 +155,7 @@ static void file_systems_of_the_list(void) {
   struct pfp_identity identity = {.device = 1, .mount = 1, .guard = PFP_GUARD_ROOT};
   if (geteuid() == 0) CHECK(!pfp_keep_guarded(&identity, &(struct pfp_keep_memory){0}, fd));
   (void)close(fd);
-  tree_drop(&tree);
+  end(&tree);
 }
 
 // Files ----------------------------------------------------------------------------------------------------------
@@ -213,7 +223,7 @@ static void each_condition_of_a_file(void) {
   for (unsigned trusts = 0; trusts < 2; trusts++) {
     CHECK_NUMBER(pfp_keep_file(&identity, &keep, &(struct pfp_keep_memory){0}, -1, trusts == 1), -EBADF);
   }
-  tree_drop(&tree);
+  end(&tree);
 }
 
 /// Guarded at the first look, and no longer at the second.
@@ -232,7 +242,7 @@ static void a_guard_that_is_gone(void) {
   }
   faults_reset();
   (void)close(fd);
-  tree_drop(&tree);
+  end(&tree);
 }
 
 static bool lease_of_another(void *user) {
@@ -264,7 +274,7 @@ static void leases(void) {
   (void)close(fd);
   CHECK_NUMBER(pfp_lease_begin(fd), -EBADF);
   (void)signal(SIGIO, before);
-  tree_drop(&tree);
+  end(&tree);
 }
 
 // Mounts and /proc -------------------------------------------------------------------------------------------------
@@ -308,7 +318,7 @@ static void mounts_are_watched(void) {
   } else {
     CHECK(in_child(mounts_in_child, &tree));
   }
-  tree_drop(&tree);
+  end(&tree);
 }
 
 static void files_of_proc(void) {
@@ -336,6 +346,7 @@ static void files_of_proc(void) {
   CHECK(pfp_proc_open(other, "proc/self/status", 0) == -1 && errno == EXDEV);
   (void)close(folder);
   (void)close(other);
+  end(NULL);
 }
 
 static const struct test tests[] = {

@@ -262,7 +262,7 @@ static void sixteen_mounts(void) {
 /// Entries on these devices and mounts.
 static void append_on(struct pfp_known *known, const uint8_t *mounts, unsigned count, char first) {
   for (unsigned i = 0; i < count; i++) {
-    char path[8];
+    char path[16];
     struct pfp_known_entry entry = {.path = path, .path_size = 3, .fd = -1};
     entry.identity = (struct pfp_identity){.device = mounts[i] / 10, .mount = mounts[i] % 10, .type = 1};
     (void)snprintf(path, sizeof path, "%c%02u", first, i);
