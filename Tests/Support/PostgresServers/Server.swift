@@ -2,7 +2,7 @@
 
 import Foundation
 package import PostgresStore
-import ProofModel
+package import ProofModel
 
 /// One of the servers that Tests/Process/Scale/cluster.sh started.
 package struct Server: Sendable {
@@ -16,6 +16,9 @@ package struct Server: Sendable {
   package static let main = Server("main")
   /// A server whose commits wait for a standby that does not exist.
   package static let alone = Server("alone")
+  /// Held while a test changes ``alone`` or depends on its commits having no end: tests of several
+  /// suites use it beside each other.
+  package static let aloneTurn = CoreLock<Void>(())
 
   private static let templates = CoreLock<[String: Bool]>([:])
   private static let numbers = CoreLock(0)

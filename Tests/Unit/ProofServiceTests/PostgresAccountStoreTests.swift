@@ -188,6 +188,10 @@ import Testing
     var settings = PostgresAccountStore.Settings()
     settings.patience = 0
     let store = try PostgresAccountStore(alone.options(timeout: 1_000), opening: nil, settings)
+    try Server.aloneTurn.withLock { _ in try expectNoPresent(of: store) }
+  }
+
+  private func expectNoPresent(of store: PostgresAccountStore) throws {
     #expect(throws: StoreError.self) { try store.revision() }
     #expect(throws: StoreError.self) { try store.glance(at: device, and: nil) }
     #expect(throws: StoreError.self) { try store.image(of: [.api]) }
