@@ -108,7 +108,8 @@ def draw_all(samples, part):
             else:
                 sample.counts[index], sample.drawing.random[index] = 0, None
                 sample.redraw_c(index)
-                if part == "c":
+                # The other part counts what it draws again.
+                if part == "c" and sample.mutants[index][0] in C_MODULES:
                     sample.own["draws"][str(index)] = sample.counts[index]
         sample.save()
 
