@@ -29,8 +29,8 @@ sources := $(filter-out %/storage.c,$(wildcard $(folders:%=$(probe)/%/*.c)))
 headers := $(wildcard $(probe)/*/*.h $(here)/*.h)
 tests := hash_test names_test known_test bundle_test files_bad_test files_cost_test files_moving_test \
   files_warm_test files_attack_test files_trust_test files_again_test files_page_test system_test keep_test map_test \
-  files_edges_test files_turns_test files_singles_test files_given_back_test files_looks_test storage_test run_test page tree \
-  files_faults files_main
+  files_edges_test files_turns_test files_singles_test files_given_back_test files_looks_test storage_test run_test \
+  page tree files_faults files_main
 test_sources := $(tests:%=$(here)/%.c) $(HARNESS)/harness.c
 
 # The platform functions that files_faults.c stands before.

@@ -171,7 +171,7 @@ static void paths_of_single_files(void) {
   tree_drop(&tree);
 }
 
-/// What is known of a bundle is known by the whole path of its root.
+/// A bundle is known again by the whole path of its root.
 static void a_root_of_4095_bytes(void) {
   static char path[PFP_PATH_MAX + 1];
   struct tree tree = tree_make();

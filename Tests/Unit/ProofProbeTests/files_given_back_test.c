@@ -37,7 +37,7 @@ static struct pfp_files *context(enum pfp_policy policy, uint32_t descriptors, u
   return files;
 }
 
-/// What was open and mapped before the context was made.
+/// Descriptors and pages before the context was made.
 static unsigned open_before;
 static long pages_before;
 
@@ -350,7 +350,7 @@ static bool with_descriptor_zero(void *user) {
     if (round == 2) tree_mode(&tree, "", 0711);
     struct pfp_bundle cold = measure_cold(&tree);
     faults.no_maps = true;
-    // Of a folder a second descriptor is kept.
+    // A folder's second descriptor is the one that is kept.
     if (round == 0 && way == 8) faults.after_look = free_zero_later;
     if (round == 0 && way != 8) faults.before_open = free_zero;
     struct pfp_bundle bundle = measure(files, &tree);

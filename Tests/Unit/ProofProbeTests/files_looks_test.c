@@ -95,7 +95,7 @@ static void one_look_for_each_entry(void) {
       CHECK_COUNT(atomic_load(&faults.opens), 1);
       CHECK_COUNT(atomic_load(&faults.looks), 2 + folders.entries);
       CHECK_COUNT(atomic_load(&faults.reads_made), 0);
-      // Of links and special files no descriptor is kept: "lib/dangling" alone is in a folder.
+      // Links and special files have no descriptor kept: "lib/dangling" alone is in a folder.
       CHECK_COUNT(atomic_load(&faults.opens_below), descriptors[way % 2] == 0 ? folders.changes : 1);
       CHECK_COUNT(pfp_files_statistics(files)->files, folders.files);
       CHECK_COUNT(pfp_files_statistics(files)->reused, folders.files);
@@ -236,7 +236,7 @@ static const struct test tests[] = {
     TEST("a known bundle costs a look at each entry", one_look_for_each_entry),
     TEST("the first difference ends the looks", the_first_difference_ends_the_looks),
     TEST("a caller is asked between the pages of a known bundle", reports_between_pages),
-    TEST("of two threads that look the caller's alone reports", reports_of_two_threads),
+    TEST("the caller's thread alone reports while two threads look", reports_of_two_threads),
     TEST("a cancel before a call does nothing", a_cancel_beforehand),
 };
 

@@ -162,7 +162,7 @@ struct absent {
   uint16_t mode;
 };
 
-/// What may not be opened has its mode; below a folder that may not be searched, no mode is known.
+/// An entry that may not be opened has its mode. Below a folder that may not be searched no mode is known.
 static const struct absent absent[] = {
     {"closed", 2, 0311},        {"listed/fifo", 4, 0}, {"listed/file", 1, 0}, {"listed/folder", 2, 0},
     {"listed/link", 3, 0},      {"secret", 1, 02711},

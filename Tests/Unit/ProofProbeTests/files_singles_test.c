@@ -211,7 +211,7 @@ static bool guarded_in_child(void *user) {
       good = CHECK(!pfp_files_is_guarded(files, path)) && CHECK(pfp_files_may_keep(files, path) == kept) && good;
       good = CHECK(!known(files, &here, cases[i].name)) && good;
       good = CHECK(pfp_files_is_guarded(files, path) == (!full && cases[i].guarded)) && good;
-      // Of a file that is kept the answer is known.
+      // The answer is known for a file that is kept.
       atomic_store(&faults.opens, 0);
       good = CHECK(pfp_files_may_keep(files, path) == kept) && good;
       good = CHECK_COUNT(atomic_load(&faults.opens), policy == PFP_POLICY_INCREMENTAL && !kept) && good;

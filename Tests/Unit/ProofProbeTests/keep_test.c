@@ -23,8 +23,8 @@
 
 /// The kernel's answers while a test plays.
 static struct {
-  unsigned long type;  ///< Of each file system but procfs; 0: its own
-  bool notes;  ///< What is asked of it is noted. Workers of other tests ask as well.
+  unsigned long type;  ///< Type of each file system but procfs; 0: its own
+  bool notes;  ///< Notes what is asked. Workers of other tests ask as well.
   bool sync_fails;
   int synced_fd;
   long long from, size;
@@ -168,7 +168,7 @@ static enum pfp_keep keep_of(int fd, bool trusts_owner) {
   CHECK_NUMBER(pfp_keep_file(&identity, &keep, &memory, fd, trusts_owner), 0);
   CHECK_NUMBER(pfp_identify(&plain, fd), 0);
   CHECK(pfp_identity_equal(&identity, &plain));
-  // Whatever the answer: a lease that stayed would hold the next writer up.
+  // A lease that stayed would hold the next writer up.
   CHECK_NUMBER(fcntl(fd, F_GETLEASE), F_UNLCK);
   return keep;
 }

@@ -270,7 +270,7 @@ static void append_on(struct pfp_known *known, const uint8_t *mounts, unsigned c
   }
 }
 
-/// What was not consumed is kept after a failure if both number their mounts alike.
+/// Entries that were not consumed are kept after a failure if both number their mounts alike.
 static void mounts_numbered_alike(void) {
   static const struct {
     uint8_t written[3];

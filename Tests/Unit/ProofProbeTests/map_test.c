@@ -108,7 +108,7 @@ static void one_page_is_replaced(void) {
   unmap(&mapped, false);
 }
 
-/// Of two files the one that was cut is told, before and after the other one's end.
+/// The one of two files that was cut is told, before and after the other one's end.
 static void each_file_by_itself(void) {
   struct mapped one = map_pages(2, 2 * PAGE), two = map_pages(2, 2 * PAGE);
   cut(&two, 0);

@@ -158,7 +158,7 @@ static void memory_is_used_to_its_end(void) {
   }
 }
 
-/// Of a full memory the lower half of the places stays, and each name that has one of them once.
+/// The lower half of the places stays when memory is full, and each name that has one of them once.
 static void the_lower_half_stays(void) {
   _Alignas(16) static uint8_t memory[4096];
   struct pfp_names folder;
@@ -215,7 +215,7 @@ static const struct test tests[] = {
     TEST("names come out sorted, each once, however little memory there is", any_memory),
     TEST("an empty folder and a folder of one", no_names),
     TEST("memory is used to its end, and no record meets the room for sorting", memory_is_used_to_its_end),
-    TEST("of a full memory the lower half of the places stays", the_lower_half_stays),
+    TEST("the lower half of the places stays when memory is full", the_lower_half_stays),
     TEST("sorted names take their records and their places", memory_that_is_needed),
 };
 

@@ -24,7 +24,7 @@ void page_content(uint8_t digest[32], const uint8_t *bytes, size_t size);
 void page_entry(uint8_t digest[32], const struct page_entry *entry);
 /// The digest of a bundle: the root's mode, then the digests of its entries in order.
 void page_bundle(uint8_t digest[32], uint16_t mode, const uint8_t (*entries)[32], size_t count);
-/// What a look at the path tells. The entry's path is its argument.
+/// The entry that a look at the path tells. Its path is the argument.
 struct page_entry page_look(const struct tree *tree, const char *path);
 
 #endif

@@ -62,7 +62,7 @@ static bool take(struct ring *ring, char letter) {
   if (!CHECK(pfp_run_oldest(ring->run, true, &result) == item) || !CHECK_NUMBER(result, PFP_OK)) return false;
   bool good = true;
   for (uint32_t i = 0; i < item->path_size; i++) good = good && pfp_item_path(item)[i] == letter;
-  // What an item leaves must not be found in the next one that takes its place.
+  // The next item in this place must not find what this one leaves.
   memset(item->message, 0xEE, 16 + item->path_size + 32);
   memset(item->content, 0xEE, 32);
   item->is_known = item->prepared = item->has_first = true;
@@ -154,7 +154,7 @@ static void folders_of_items(void) {
   ring_drop(&ring);
 }
 
-/// What each worker counted comes together.
+/// The sum has what each worker counted.
 static void statistics_of_workers(void) {
   struct ring ring = ring_make();
   const struct pfp_files_statistics *sum = pfp_files_statistics(ring.files);
