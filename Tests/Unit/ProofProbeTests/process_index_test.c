@@ -186,6 +186,57 @@ static void an_index_has_its_size_and_no_other(void) {
   end();
 }
 
+/// The same sources as at the beginning, of the bundle as it is.
+static bool take_anew(void) {
+  struct pfc_key key = place_key();
+  struct pfc_config draft = place_draft(PFC_POLICY_FULL, 1);
+  draft.source_count = 2;
+  draft.sources[0] = (struct pfc_source){.class_ = 1, .number = 1, .version = 1};
+  draft.sources[1] = (struct pfc_source){.class_ = 2, .number = 3, .version = 1, .groups_log2 = 6};
+  return CHECK_NUMBER(pfp_probe_baseline(&baseline.config, probe, &draft, &key), PFP_OK) &&
+         CHECK_NUMBER(pfc_config_encode(baseline.bytes, sizeof baseline.bytes, &baseline.size, &baseline.config),
+                      PFC_OK);
+}
+
+/// The index of an earlier baseline is believed in each shard that did not change since, and in no other.
+static void an_index_is_believed_shard_by_shard(void) {
+  REQUIRE(begin(2));
+  for (unsigned shard = 0; shard < SHARDS; shard++) {
+    const unsigned other = (shard + 1) % SHARDS;
+    const struct pfp_diagnosis *diagnosis;
+    test_case("shard %u", shard);
+    place_write(names[shard], "3");
+    REQUIRE(take_anew());
+    place_write(names[shard], "4");
+    place_write(names[other], "4");
+    diagnosis = baseline_diagnose(probe, &baseline);
+    REQUIRE(CHECK_COUNT(diagnosis->count, 2));
+    for (size_t i = 0; i < 2; i++) {
+      const struct pfp_finding *finding = &diagnosis->findings[i];
+      CHECK_NUMBER(finding->certain, finding->name[0] != 0);
+    }
+    CHECK_NUMBER(named(diagnosis, names[other]), 1);
+    CHECK_NUMBER(named(diagnosis, ""), 1);
+    place_write(names[shard], "1");
+    place_write(names[other], "1");
+  }
+  end();
+}
+
+/// No index is made of a bundle that differs from the configuration's in any shard.
+static void an_index_is_of_the_configurations_bundle(void) {
+  struct pfc_key key = place_key();
+  REQUIRE(begin(1));
+  for (unsigned shard = 0; shard < SHARDS; shard++) {
+    test_case("shard %u", shard);
+    place_write(names[shard], "2");
+    CHECK_NUMBER(pfp_probe_index(probe, baseline.bytes, baseline.size, &key), PFP_E_CHANGING);
+    place_write(names[shard], "1");
+  }
+  CHECK_NUMBER(pfp_probe_index(probe, baseline.bytes, baseline.size, &key), PFP_OK);
+  end();
+}
+
 /// An entry is named without an index if its shard has no other one.
 static void without_an_index_an_entry_alone_is_named(void) {
   const struct pfp_diagnosis *diagnosis;
@@ -242,6 +293,8 @@ static void shards_that_cannot_be_read_are_told_each(void) {
 static const struct test tests[] = {
     TEST("an entry of each shard is named: changed, missing, added", an_entry_of_each_shard_is_named),
     TEST("entries and findings beyond the room are counted", entries_beyond_the_room_are_counted),
+    TEST("an index is believed shard by shard", an_index_is_believed_shard_by_shard),
+    TEST("an index is of the configuration's bundle", an_index_is_of_the_configurations_bundle),
     TEST("an entry that is alone in its shard is named without an index", without_an_index_an_entry_alone_is_named),
     TEST("shards that cannot be read are told, each for itself", shards_that_cannot_be_read_are_told_each),
     TEST("an index has its size, and with another one it names no entry", an_index_has_its_size_and_no_other),

@@ -158,6 +158,36 @@ static int group_of(const char *name) {
   return pfc_config_group(&draft, 2, 1, (const uint8_t *)name, strlen(name));
 }
 
+/// A name that begins with this letter, in this group of code.
+static void name_in_group(char name[16], char letter, int group) {
+  for (unsigned i = 0;; i++) {
+    (void)snprintf(name, 16, "%c%u", letter, i);
+    if (group_of(name) == group) return;
+  }
+}
+
+/// Each group tells its new library, and none that was there before, though that one comes first.
+static void each_group_tells_its_new_library(void) {
+  char before[16], name[16], text[96];
+  REQUIRE(begin(NULL));
+  ask(2, 1, 1, 4);
+  // The configuration's first group is the device's.
+  for (int group = 1; group <= 16; group++) {
+    name_in_group(before, 'k', group);
+    (void)open_copy(before);
+  }
+  REQUIRE(take());
+  for (int group = 1; group <= 16; group++) {
+    test_case("group %d", group);
+    name_in_group(name, 'n', group);
+    (void)open_copy(name);
+    (void)snprintf(text, sizeof text, "%s: is loaded, and nothing needs it", name);
+    if (told(1)) check(0, PFP_FINDING_SUSPICIOUS, 1, name, text);
+    CHECK_NUMBER(dlclose(handles[--opened]), 0);
+  }
+  end();
+}
+
 /// New libraries, each in a group of its own, are counted up to eight.
 static void eight_new_libraries_are_counted(void) {
   bool taken[64] = {false};
@@ -421,6 +451,7 @@ static void another_device_has_no_index(void) {
 static const struct test tests[] = {
     TEST("sixty-four records of a group are tried for the one that is new", sixty_four_of_a_group_are_tried),
     TEST("pairs among twelve records of a group are tried for those that are new", pairs_of_twelve_are_tried),
+    TEST("each group tells its new library", each_group_tells_its_new_library),
     TEST("new libraries are counted up to eight", eight_new_libraries_are_counted),
     TEST("a declared library that is new was not loaded before", a_declared_library_was_not_loaded_before),
     TEST("links of a new library differ", links_of_a_new_library_differ),
