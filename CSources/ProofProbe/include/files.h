@@ -109,7 +109,7 @@ struct pfp_files;
 
 /// PFP_E_ARGUMENT for an option out of range, PFP_E_RESOURCE without memory. `*files` is NULL on failure.
 PFP_MUST_USE int pfp_files_create(struct pfp_files **files, const struct pfp_files_options *options);
-/// Closes and frees everything, wiping key and digests. NULL is fine.
+/// Closes and frees everything, wiping the key. NULL is fine.
 void pfp_files_free(struct pfp_files *files);
 
 /// Forgets what was learned: the next measurement reads everything.
@@ -162,7 +162,7 @@ PFP_MUST_USE int pfp_files_digest_known_bundle(struct pfp_files *files, const ch
 PFP_MUST_USE int pfp_files_digest_file(struct pfp_files *files, const char *path, struct pfp_entry *entry);
 
 /// Whether a digest of this file, following links, may be kept under the context's policy, or is: then asking again is
-/// cheap. False for what cannot be read.
+/// cheap. Under the policy *trusting* true of any path; under the others false for what cannot be read.
 bool pfp_files_may_keep(struct pfp_files *files, const char *path);
 
 /// Whether the digest of this file is kept, and no program of this process's user can change the file's bytes without

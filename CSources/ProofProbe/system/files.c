@@ -150,8 +150,9 @@ int64_t pfp_read(int fd, void *bytes, size_t size) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return -errno;
     have += (size_t)got;
-    // A short answer is the end of a regular file. Should a file system cut answers short, the size will not fit the
-    // identity, and the file is read again or reported, never taken for shorter than it is.
+    // A short answer is the end of a regular file. Should a file system cut answers short, the size does not fit the
+    // identity. A file of several leaves is read again, then reported. One of a leaf has the size that was read, as
+    // files of sysfs are shorter than they say, and is measured anew each time.
     if (have < size) break;
   }
   return (int64_t)have;
