@@ -231,6 +231,13 @@ static void gates_out_of_range_are_refused(void) {
   gate = world.gate, gate.keys[1].public_key[3] ^= 4, refuses("a public key of another", &gate);
   gate = world.gate, gate.issuer_count = 0, refuses("no issuer", &gate);
   gate = world.gate, gate.issuer_count = PFC_ISSUERS_MAX + 1, refuses("too many issuers", &gate);
+  gate = world.gate, gate.issuer_count = PFC_ISSUERS_MAX;
+  for (unsigned i = 1; i < PFC_ISSUERS_MAX; i++) {
+    gate.issuers[i] = world.gate.issuers[0];
+    gate.issuers[i].public_key[0] ^= (uint8_t)i;
+  }
+  test_case("as many issuers as there can be");
+  CHECK_NUMBER(pfc_gate_check(&gate), PFC_OK);
   gate = world.gate, memset(gate.issuers[0].public_key, 0, 32), refuses("an issuer of zeros", &gate);
   test_case("one key");
   gate = world.gate, gate.key_count = 1, memset(&gate.keys[1], 0, sizeof gate.keys[1]);

@@ -259,6 +259,12 @@ static void unsigned_and_resealed_are_refused(void) {
   world.gate.issuer_count = 2;
   opens(bytes, sizeof bytes, PFC_REFUSAL_NONE);
   gate_forge_parts(head, body, &world.token, 7, &world.issuer);
+  test_case("sealed to a key that the gate has and does not count");
+  issue(bytes, &world.token, 1);
+  world.gate.key_count = 1;
+  opens(bytes, sizeof bytes, PFC_REFUSAL_TOKEN_KEY);
+  world.gate.key_count = 2;
+  opens(bytes, sizeof bytes, PFC_REFUSAL_NONE);
   test_case("4. signed for the gate's other key");
   gate_forge(bytes, head, body, "pfc1.gate-sign..", there, here, &world.issuer);
   opens(bytes, sizeof bytes, PFC_REFUSAL_TOKEN_SIGNATURE);
