@@ -351,6 +351,12 @@ static void groups_follow_fnv(void) {
   }
   CHECK_NUMBER(pfc_config_group(&config, PFC_CLASS_APP, 2, (const uint8_t *)"a", 1), -1);
   CHECK_NUMBER(pfc_config_group(&config, PFC_CLASS_DEVICE, 1, (const uint8_t *)"a", 1), 0);
+  static const uint8_t longest[PFC_NAME_MAX + 1] = {'a'};
+  test_case("a name has 1 to 255 bytes");
+  CHECK_NUMBER(PFC_NAME_MAX, 255);
+  CHECK_NUMBER(pfc_config_group(&config, PFC_CLASS_DEVICE, 1, longest, 0), -1);
+  CHECK_NUMBER(pfc_config_group(&config, PFC_CLASS_DEVICE, 1, longest, PFC_NAME_MAX), 0);
+  CHECK_NUMBER(pfc_config_group(&config, PFC_CLASS_DEVICE, 1, longest, PFC_NAME_MAX + 1), -1);
 }
 
 static void sources_are_found(void) {
