@@ -73,7 +73,7 @@ void uart_end(void);
 // log.c ----------------------------------------------------------------------------------------------------------
 
 void log_begin(void);
-/// One frame of 23 bytes: a mark 0xE7, a number that counts events, the event's first 20 bytes, and the sum of all
+/// One frame of 31 bytes: a mark 0xE7, a number that counts events, the event's first 28 bytes, and the sum of all
 /// before. Waits a millisecond at most: the rest of a frame that the line does not take by then is lost.
 void log_event(void *context, const struct pfd_event *event);
 
