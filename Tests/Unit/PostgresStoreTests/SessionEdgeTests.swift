@@ -115,7 +115,7 @@ struct SessionEdgeTests {
     let mixed = lane.perform([plain, present, plain])
     #expect(try mixed.map { try $0.get().integer(0, 0) } == [1, 2, 1])
     #expect(try renewals() >= 1)
-    // A lane that has no renewal confirms nothing, and reads all the same.
+    // A lane that has no renewal confirms nothing, and reads too.
     let bare = CallLane(try database.options())
     #expect(try bare.perform([present])[0].get().integer(0, 0) == 2)
   }
