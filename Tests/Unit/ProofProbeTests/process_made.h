@@ -76,8 +76,7 @@ uintptr_t made_function(size_t object, size_t index);
 /// object's.
 bool made_file(size_t object);
 
-/// Bytes that a piece of work leaves allocated. What is freed is kept for the next one, up to seven of each size; so
-/// the work is done again and again, and the last time counts.
+/// Bytes that a piece of work leaves allocated each time.
 size_t made_left(void (*work)(void));
 
 /// A look at the process finds these instead of the loader's objects and the kernel's mappings; NULL: those.
