@@ -216,7 +216,7 @@ static void failures_of_the_call_blame_no_file(void) {
 /// Measures this source alone while no descriptor is left.
 static void collect_without_descriptors(struct pfp_probe *probe, struct pfc_source source, const char *path) {
   struct pfc_config draft = draft_of(PFC_POLICY_FULL, 30, false);
-  struct rlimit limit, less;
+  struct rlimit limit = {0}, less;
   int next = dup(0);
   draft.source_count = 1;
   draft.sources[0] = source;
