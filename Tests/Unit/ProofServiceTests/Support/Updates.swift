@@ -32,6 +32,8 @@ extension Bench {
   ///   - update: The app after the update.
   ///   - present: The app before it; nil for the bench's own.
   ///   - records: The update's records; nil for those of a reference machine.
+  /// - Returns: The registration.
+  /// - Throws: `ServiceError` if it is refused.
   @discardableResult
   func register(
     _ update: TestApp, updating present: TestApp? = nil, records: EvidenceSet? = nil
@@ -48,6 +50,7 @@ extension Bench {
   ///   - app: The app that asks.
   ///   - takes: Whether it takes pairs of upcoming builds.
   /// - Returns: The answer, and the generation that the challenge named.
+  /// - Throws: `ServiceError` if the request is refused.
   func askForLock(
     _ app: TestApp, takes: Bool = true
   ) throws -> (answer: AttestationAnswer, generation: UInt32) {
