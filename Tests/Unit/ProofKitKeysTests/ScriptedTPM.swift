@@ -50,28 +50,13 @@ final class ScriptedTPM: Sendable {
 
   init(_ script: Script = Script()) throws {
     self.script = CoreLock(script)
-    let file = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    listener = file
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let name = Array(path.utf8)
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: name) }
-    let size = socklen_t(MemoryLayout<sockaddr_un>.size)
-    let bound = unsafe withUnsafePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe bind(file, $0, size)
-      }
-    }
-    try #require(bound == 0 && listen(file, 8) == 0)
+    listener = try TPMSocket.listen(at: path)
+    let file = listener
     let (commands, said) = (commands, self.script)
     Thread { Self.serve(file, commands, said) }.start()
   }
 
-  deinit {
-    // The thread closes it: until then no other file has its number.
-    shutdown(listener, Int32(SHUT_RDWR))
-    unsafe _ = unlink(path)
-  }
+  deinit { TPMSocket.end(listener, at: path) }
 
   /// The commands of this number, in the order in which they came, each without its head.
   func commands(_ number: UInt32) -> [[UInt8]] {

@@ -25,28 +25,13 @@ private final class RefusingTPM: Sendable {
   private let listener: Int32
 
   init(_ answer: [UInt8], _ way: Way = .whole) throws {
-    let file = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    listener = file
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let name = Array(path.utf8)
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: name) }
-    let size = socklen_t(MemoryLayout<sockaddr_un>.size)
-    let bound = unsafe withUnsafePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe bind(file, $0, size)
-      }
-    }
-    try #require(bound == 0 && listen(file, 8) == 0)
+    listener = try TPMSocket.listen(at: path)
+    let file = listener
     let count = commandCount
     Thread { Self.serve(file, answer, way, count) }.start()
   }
 
-  deinit {
-    // The thread closes it: until then no other file has its number.
-    shutdown(listener, Int32(SHUT_RDWR))
-    unsafe _ = unlink(path)
-  }
+  deinit { TPMSocket.end(listener, at: path) }
 
   private static func serve(
     _ listener: Int32, _ answer: [UInt8], _ way: Way, _ count: CoreLock<Int>
@@ -179,23 +164,9 @@ struct TPMAnswerTests {
 
   // MARK: A key that is in a TPM
 
-  /// The file of a key in a TPM: docs/SDK.md has its layout.
-  private func made() throws -> Place {
-    let place = Place()
-    try FileManager.default.createDirectory(
-      atPath: place.path, withIntermediateDirectories: true,
-      attributes: [.posixPermissions: 0o700])
-    let bytes: [UInt8] =
-      [0x50, 0x49, 1, 2] + [UInt8](repeating: 7, count: 32) + [UInt8](repeating: 4, count: 64)
-    #expect(
-      FileManager.default.createFile(
-        atPath: place.file, contents: Data(bytes), attributes: [.posixPermissions: 0o600]))
-    return place
-  }
-
   @Test("each use of a key in a TPM tells the TPM's refusal, and none falls back")
   func uses() throws {
-    let (tpm, place) = (try RefusingTPM(RefusingTPM.refusal(0x101)), try made())
+    let (tpm, place) = (try RefusingTPM(RefusingTPM.refusal(0x101)), try Place.withTPMKey())
     let key = key(tpm, place)
     let identity = try key.identity()
     #expect(identity.place == .tpm && identity.note == "" && identity.point.bytes[0] == 4)
@@ -208,7 +179,7 @@ struct TPMAnswerTests {
   @Test("a TPM that has no certificate has none, and another refusal is an error")
   func certificate() throws {
     // TPM_RC_HANDLE of the first handle: there is no such index.
-    let (tpm, place) = (try RefusingTPM(RefusingTPM.refusal(0x18B)), try made())
+    let (tpm, place) = (try RefusingTPM(RefusingTPM.refusal(0x18B)), try Place.withTPMKey())
     #expect(try key(tpm, place).endorsementCertificate() == nil)
     for code in [0x182, 0x102] as [UInt32] {
       let other = try RefusingTPM(RefusingTPM.refusal(code))
@@ -220,7 +191,7 @@ struct TPMAnswerTests {
 
   @Test("a credential that no TPM could hold is refused before a TPM is asked")
   func credential() throws {
-    let (tpm, place) = (try RefusingTPM(RefusingTPM.refusal(0x101)), try made())
+    let (tpm, place) = (try RefusingTPM(RefusingTPM.refusal(0x101)), try Place.withTPMKey())
     let long = [UInt8](repeating: 1, count: 5_000)
     for credential in [KeyCredential(object: long, seed: [1]), .init(object: [1], seed: long)] {
       #expect(throws: InstallationKeyError.tpmFailed(device: tpm.path, code: 0)) {

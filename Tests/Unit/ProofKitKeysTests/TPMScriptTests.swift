@@ -18,14 +18,7 @@ struct TPMScriptTests {
 
   /// A key in this TPM: its private part is 32 times 7, its point 64 times 4.
   private func key(_ tpm: ScriptedTPM, _ place: Place) throws -> TPMInstallationKey {
-    try FileManager.default.createDirectory(
-      atPath: place.path, withIntermediateDirectories: true,
-      attributes: [.posixPermissions: 0o700])
-    let bytes: [UInt8] =
-      [0x50, 0x49, 1, 2] + [UInt8](repeating: 7, count: 32) + [UInt8](repeating: 4, count: 64)
-    #expect(
-      FileManager.default.createFile(
-        atPath: place.file, contents: Data(bytes), attributes: [.posixPermissions: 0o600]))
+    try place.holdTPMKey()
     return TPMInstallationKey(
       folder: place.path,
       options: .init(device: tpm.path, signingTime: .seconds(60), provingTime: .seconds(60)))

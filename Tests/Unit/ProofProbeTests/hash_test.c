@@ -6,7 +6,6 @@
 
 #include "hash.h"
 
-#include <sodium/crypto_generichash_blake2b.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "hash/fold.h"
 #include "hash/lanes.h"
 #include "hash/machine.h"
+#include "page.h"
 #include "probe_suites.h"
 #include "tree.h"
 
@@ -26,42 +26,14 @@ static const char *const roles[PFP_ROLES] = {PFP_ROLE_CONTENT, PFP_ROLE_TREE,  P
                                              PFP_ROLE_LINK,    PFP_ROLE_ENTRY, PFP_ROLE_BUNDLE};
 
 struct fixture {
-  uint8_t key[PFP_HASH_KEY_BYTES];
-  uint8_t salt[PFP_HASH_SALT_BYTES];
+  struct page_key page;
   struct pfp_hash hash;
 };
 
 static bool fixture_make(struct fixture *fixture, struct dice *dice, enum pfp_kernel kernel) {
-  dice_fill(dice, fixture->key, sizeof fixture->key);
-  dice_fill(dice, fixture->salt, sizeof fixture->salt);
-  return pfp_hash_init(&fixture->hash, fixture->key, fixture->salt, kernel) == PFP_OK;
-}
-
-/// The oracle: libsodium alone, none of our code.
-static void oracle(uint8_t digest[32], const struct fixture *fixture, const char *role, const void *bytes,
-                   size_t size) {
-  if (crypto_generichash_blake2b_salt_personal(digest, 32, bytes, size, fixture->key, 32, fixture->salt,
-                                               (const uint8_t *)role) != 0) {
-    abort();
-  }
-}
-
-/// The tree rule of hash.h, naively.
-static void oracle_content(uint8_t digest[32], const struct fixture *fixture, const uint8_t *bytes, size_t size) {
-  if (size <= 65536) {
-    oracle(digest, fixture, PFP_ROLE_CONTENT, bytes, size);
-    return;
-  }
-  size_t leaves = (size + 65535) / 65536;
-  uint8_t *message = malloc(8 + 32 * leaves);
-  if (message == NULL) abort();
-  put64(message, size);
-  for (size_t i = 0; i < leaves; i++) {
-    size_t left = size - 65536 * i;
-    oracle(message + 8 + 32 * i, fixture, PFP_ROLE_LEAF, bytes + 65536 * i, left < 65536 ? left : 65536);
-  }
-  oracle(digest, fixture, PFP_ROLE_TREE, message, 8 + 32 * leaves);
-  free(message);
+  dice_fill(dice, fixture->page.key, sizeof fixture->page.key);
+  dice_fill(dice, fixture->page.salt, sizeof fixture->page.salt);
+  return pfp_hash_init(&fixture->hash, fixture->page.key, fixture->page.salt, kernel) == PFP_OK;
 }
 
 // Jobs for the lanes ---------------------------------------------------------------------------------------------
@@ -130,7 +102,7 @@ static void random_leaves_as_libsodium(void) {
       for (unsigned i = 0; i < batch.count; i++) {
         uint8_t expected[32];
         const struct pfp_job *job = &batch.jobs[i];
-        oracle(expected, &fixture, roles[job->role], job->bytes, job->size);
+        page_hash(expected, &fixture.page, roles[job->role], job->bytes, job->size);
         test_case("%s, job %u of %u, %zu bytes, %s", names[kernels[k]], i, batch.count, job->size, roles[job->role]);
         REQUIRE(CHECK_BYTES(job->digest, expected, 32));
       }
@@ -157,7 +129,7 @@ static void block_edges(void) {
       batch_run(&batch, &fixture.hash);
       for (unsigned i = 0; i < batch.count; i++) {
         uint8_t expected[32];
-        oracle(expected, &fixture, PFP_ROLE_LEAF, batch.jobs[i].bytes, batch.jobs[i].size);
+        page_hash(expected, &fixture.page, PFP_ROLE_LEAF, batch.jobs[i].bytes, batch.jobs[i].size);
         test_case("%s, %zu bytes", names[kernels[k]], batch.jobs[i].size);
         REQUIRE(CHECK_BYTES(batch.jobs[i].digest, expected, 32));
       }
@@ -183,7 +155,7 @@ static void contents_follow_the_tree_rule(void) {
     for (unsigned i = 0; i < SIZES; i++) {
       uint8_t expected[32];
       struct pfp_content alone = {.bytes = bytes, .size = sizes[i]};
-      oracle_content(expected, &fixture, bytes, sizes[i]);
+      page_content(expected, &fixture.page, bytes, sizes[i]);
       test_case("%s, %zu bytes", names[kernels[k]], sizes[i]);
       CHECK_BYTES(together[i].digest, expected, 32);
       pfp_hash_contents(&fixture.hash, &alone, 1);
@@ -214,7 +186,7 @@ static void many_contents_in_any_order(void) {
       (threads == 1 ? pfp_hash_contents : pfp_hash_contents_shared)(&fixture.hash, contents, COUNT);
       for (unsigned i = 0; i < COUNT; i++) {
         uint8_t expected[32];
-        oracle_content(expected, &fixture, contents[i].bytes, contents[i].size);
+        page_content(expected, &fixture.page, contents[i].bytes, contents[i].size);
         test_case("%s, %u threads, content %u", names[kernels[k]], threads, i);
         REQUIRE(CHECK_BYTES(contents[i].digest, expected, 32));
       }
@@ -232,14 +204,14 @@ static void key_salt_and_role_matter(void) {
     pfp_hash_one(other, &fixture.hash, (enum pfp_role)role, "abc", 3);
     CHECK_DIFFER(plain, other, 32);
   }
-  for (unsigned byte = 0; byte < sizeof fixture.key + sizeof fixture.salt; byte++) {
+  for (unsigned byte = 0; byte < sizeof fixture.page.key + sizeof fixture.page.salt; byte++) {
     struct fixture changed = fixture;
-    if (byte < sizeof fixture.key) {
-      changed.key[byte] ^= 1;
+    if (byte < sizeof fixture.page.key) {
+      changed.page.key[byte] ^= 1;
     } else {
-      changed.salt[byte - sizeof fixture.key] ^= 1;
+      changed.page.salt[byte - sizeof fixture.page.key] ^= 1;
     }
-    REQUIRE(CHECK_NUMBER(pfp_hash_init(&changed.hash, changed.key, changed.salt, PFP_KERNEL_BEST), PFP_OK));
+    REQUIRE(CHECK_NUMBER(pfp_hash_init(&changed.hash, changed.page.key, changed.page.salt, PFP_KERNEL_BEST), PFP_OK));
     struct pfp_content content = {.bytes = (const uint8_t *)"abc", .size = 3};
     pfp_hash_contents(&changed.hash, &content, 1);
     CHECK_DIFFER(plain, content.digest, 32);
@@ -255,8 +227,8 @@ static void a_tree_is_no_content(void) {
   uint8_t message[8 + 64];
   REQUIRE(CHECK(fixture_make(&fixture, &dice, PFP_KERNEL_BEST)));
   put64(message, 65537);
-  oracle(message + 8, &fixture, PFP_ROLE_LEAF, bytes, 65536);
-  oracle(message + 40, &fixture, PFP_ROLE_LEAF, bytes + 65536, 1);
+  page_hash(message + 8, &fixture.page, PFP_ROLE_LEAF, bytes, 65536);
+  page_hash(message + 40, &fixture.page, PFP_ROLE_LEAF, bytes + 65536, 1);
   struct pfp_content forged = {.bytes = message, .size = sizeof message};
   pfp_hash_contents(&fixture.hash, &whole, 1);
   pfp_hash_contents(&fixture.hash, &forged, 1);
@@ -266,11 +238,11 @@ static void a_tree_is_no_content(void) {
 static void kernels_that_do_not_exist(void) {
   struct fixture fixture;
   memset(&fixture, 0, sizeof fixture);
-  CHECK_NUMBER(pfp_hash_init(&fixture.hash, fixture.key, fixture.salt, (enum pfp_kernel)4), PFP_E_ARGUMENT);
+  CHECK_NUMBER(pfp_hash_init(&fixture.hash, fixture.page.key, fixture.page.salt, (enum pfp_kernel)4), PFP_E_ARGUMENT);
   CHECK_NUMBER(pfp_kernel_available((enum pfp_kernel)4), 0);
   for (unsigned k = 0; k < KERNELS; k++) {
     int expected = pfp_kernel_available(kernels[k]) ? PFP_OK : PFP_E_ARGUMENT;
-    CHECK_NUMBER(pfp_hash_init(&fixture.hash, fixture.key, fixture.salt, kernels[k]), expected);
+    CHECK_NUMBER(pfp_hash_init(&fixture.hash, fixture.page.key, fixture.page.salt, kernels[k]), expected);
   }
   test_note("this machine runs: portable%s%s", pfp_kernel_available(PFP_KERNEL_X4) ? ", x4" : "",
             pfp_kernel_available(PFP_KERNEL_X8) ? ", x8" : "");
@@ -309,8 +281,8 @@ static void a_kernel_is_the_one_asked_for(void) {
     if (!pfp_kernel_available((enum pfp_kernel)kernel)) continue;
     REQUIRE(CHECK(fixture_make(&fixture, &dice, (enum pfp_kernel)kernel)));
     CHECK_NUMBER(fixture.hash.kernel, kernel == PFP_KERNEL_BEST ? best : kernel);
-    CHECK_BYTES(fixture.hash.key, fixture.key, 32);
-    CHECK_BYTES(fixture.hash.salt, fixture.salt, 16);
+    CHECK_BYTES(fixture.hash.key, fixture.page.key, 32);
+    CHECK_BYTES(fixture.hash.salt, fixture.page.salt, 16);
   }
   CHECK(pfp_kernel_compress(PFP_KERNEL_X4) != pfp_kernel_compress(PFP_KERNEL_X8) || !PFP_HAVE_X86_KERNELS);
 }
@@ -343,7 +315,7 @@ static void folds_in_pieces(void) {
     pfp_fold_number(&fold, 0x1234, 2);
     pfp_fold_update(&fold, "xy", 2);
     pfp_fold_final(digest, &fold);
-    oracle(expected, &fixture, roles[role], message, sizeof message);
+    page_hash(expected, &fixture.page, roles[role], message, sizeof message);
     CHECK_BYTES(digest, expected, 32);
   }
 }

@@ -17,10 +17,17 @@ struct page_entry {
   uint8_t content[32];
 };
 
-/// B(role, message) under the key and salt of `files_new`.
-void page_hash(uint8_t digest[32], const char role[17], const void *message, size_t size);
+struct page_key {
+  uint8_t key[32], salt[16];
+};
+/// The key and salt of `files_new`, and of entries and bundles here.
+extern const struct page_key page_key;
+
+/// B(role, message).
+void page_hash(uint8_t digest[32], const struct page_key *key, const char role[17], const void *message, size_t size);
 /// The digest of a content of any length.
-void page_content(uint8_t digest[32], const uint8_t *bytes, size_t size);
+void page_content(uint8_t digest[32], const struct page_key *key, const uint8_t *bytes, size_t size);
+/// The digest of an entry.
 void page_entry(uint8_t digest[32], const struct page_entry *entry);
 /// The digest of a bundle: the root's mode, then the digests of its entries in order.
 void page_bundle(uint8_t digest[32], uint16_t mode, const uint8_t (*entries)[32], size_t count);

@@ -64,33 +64,6 @@ import Testing
 
   // MARK: Updates
 
-  private static func updated(_ app: TestApp) -> TestApp {
-    var updated = app
-    for name in [
-      Name(.app, 1, "executable"), Name(.app, 2, "executable"), Name(.app, 3, "0"),
-      Name(.environment, 6, "executable"),
-    ] { updated.evidence[name] = Digest(hashing: Array("updated \(name)".utf8)) }
-    return updated
-  }
-
-  private static func register(_ app: TestApp, updating present: TestApp, in bench: Bench) throws {
-    let links = try SourceID(.environment, 6)
-    let records = try EvidenceSet(
-      app.set.records.filter { $0.source.evidenceClass == .app || $0.source == links })
-    try bench.management.register(
-      app.digest, name: "2.0", prediction: Prediction(updates: present.digest, records: records))
-  }
-
-  private static func ask(
-    _ bench: Bench, _ app: TestApp
-  ) throws -> (answer: AttestationAnswer, generation: UInt32) {
-    let challenge = try bench.challenge(app, .measurement, host: Bench.lockAPI)
-    var subject = AttestationReport.Subject(.measurement, name: Bench.lockAPI)
-    subject.properties = [AttestationReport.Property("upcoming", "1")]
-    let report = try app.report(subject, answering: challenge)
-    return (try bench.send(report, challenge.draft.salt, app), challenge.draft.generation)
-  }
-
   /// Whether an app measures under a pair's configuration what the pair's token says.
   private static func measures(
     _ pair: UpcomingPair, _ app: TestApp, _ bench: Bench
@@ -114,9 +87,9 @@ import Testing
     var present = bench.app
     for name in plugins { present.evidence[name] = Digest(hashing: Array(name.name.utf8)) }
     try bench.management.register(present.digest, name: "1.0")
-    let update = Self.updated(bench.app)
-    try Self.register(update, updating: present, in: bench)
-    let pair = try #require(try Self.ask(bench, present).answer.upcoming.first)
+    let update = bench.app.updated
+    try bench.register(update, updating: present)
+    let pair = try #require(try bench.askForLock(present).answer.upcoming.first)
     // Files are those of the update alone. What is loaded may come from anywhere, so it stays.
     var after = update
     for name in [plugins[0], plugins[3]] { after.evidence[name] = present.evidence[name] }
@@ -134,14 +107,14 @@ import Testing
     throws
   {
     let bench = try Bench()
-    let second = Self.updated(bench.app)
+    let second = bench.app.updated
     var third = second
     third.evidence[Name(.app, 2, "executable")] = Digest(hashing: [3])
-    try Self.register(second, updating: bench.app, in: bench)
+    try bench.register(second, updating: bench.app)
     bench.clock.advance(by: 1)
-    try Self.register(third, updating: second, in: bench)
+    try bench.register(third, updating: second)
     for (app, next) in [(bench.app, second), (second, third)] {
-      let answer = try Self.ask(bench, app).answer
+      let answer = try bench.askForLock(app).answer
       #expect(answer.upcoming.count == 1)
       #expect(try Self.measures(answer.upcoming[0], next, bench))
     }
@@ -152,11 +125,11 @@ import Testing
       (.max - 5, .max - 4, 1), (.max - 4, .max - 3, 0), (.max - 3, .max - 2, 0),
     ] as [(UInt32, UInt32, Int)] {
       let bench = try Bench(policy: [.deviceRate: "0"])
-      try Self.register(Self.updated(bench.app), updating: bench.app, in: bench)
+      try bench.register(bench.app.updated, updating: bench.app)
       let note = Array(#"{"machines":[]}"#.utf8)
       let spender = Spender(store: bench.store)
       #expect(try spender.see(bench.app.device, generation: known, note: note) == .used)
-      let (answer, generation) = try Self.ask(bench, bench.app)
+      let (answer, generation) = try bench.askForLock(bench.app)
       #expect(generation == next && answer.outcome == .done, "\(known)")
       #expect(answer.upcoming.count == pairs, "\(known)")
       #expect(try bench.sealedClaims(answer.token).measurement != nil)

@@ -9,53 +9,11 @@ import Testing
 @Suite struct UpcomingTests {
   private typealias Name = TestApp.Name
 
-  /// The app after its update: another executable, in the file and in memory.
-  private static func updated(_ app: TestApp) -> TestApp {
-    var updated = app
-    for name in [
-      Name(.app, 1, "executable"), Name(.app, 2, "executable"), Name(.app, 3, "0"),
-      Name(.environment, 6, "executable"),
-    ] { updated.evidence[name] = Digest(hashing: Array("updated \(name)".utf8)) }
-    return updated
-  }
-
-  /// Its records that a reference machine has: of the app, and its links.
-  private static func records(_ app: TestApp) throws -> EvidenceSet {
-    try EvidenceSet(
-      app.set.records.filter { record in
-        record.source.evidenceClass == .app
-          || (record.source.evidenceClass == .environment && record.source.number == 6)
-      })
-  }
-
-  private static func ask(
-    _ bench: Bench, _ app: TestApp, takes: Bool = true
-  ) throws -> (answer: AttestationAnswer, generation: UInt32) {
-    let challenge = try bench.challenge(app, .measurement, host: Bench.lockAPI)
-    var subject = AttestationReport.Subject(.measurement, name: Bench.lockAPI)
-    if takes { subject.properties = [AttestationReport.Property("upcoming", "1")] }
-    let report = try app.report(subject, answering: challenge)
-    return (
-      try bench.send(report, challenge.draft.salt, app), challenge.draft.generation
-    )
-  }
-
-  @discardableResult
-  private static func register(
-    _ app: TestApp, for bench: Bench, updating present: TestApp? = nil,
-    records: EvidenceSet? = nil
-  ) throws -> Registration {
-    try bench.management.register(
-      app.digest, name: "door 2.0",
-      prediction: Prediction(
-        updates: (present ?? bench.app).digest, records: try records ?? Self.records(app)))
-  }
-
   @Test func `a fetch before the update gives the pair of the updated app`() throws {
     let bench = try Bench()
-    let updated = Self.updated(bench.app)
-    try Self.register(updated, for: bench)
-    let (answer, base) = try Self.ask(bench, bench.app)
+    let updated = bench.app.updated
+    try bench.register(updated)
+    let (answer, base) = try bench.askForLock(bench.app)
     let pair = try #require(answer.upcoming.first)
     #expect(answer.upcoming.count == 1 && pair.label == "door 2.0")
     #expect(pair.config.generation == base + 1)
@@ -81,31 +39,31 @@ import Testing
 
   @Test func `a fetch reserves four generations, for an app that takes pairs`() throws {
     let bench = try Bench()
-    #expect(try Self.ask(bench, bench.app).generation == 1)
-    #expect(try Self.ask(bench, bench.app).generation == 5)
-    #expect(try Self.ask(bench, bench.app, takes: false).generation == 9)
-    #expect(try Self.ask(bench, bench.app).generation == 10)
+    #expect(try bench.askForLock(bench.app).generation == 1)
+    #expect(try bench.askForLock(bench.app).generation == 5)
+    #expect(try bench.askForLock(bench.app, takes: false).generation == 9)
+    #expect(try bench.askForLock(bench.app).generation == 10)
   }
 
   @Test func `an app that takes no pairs gets none`() throws {
     let bench = try Bench()
-    try Self.register(Self.updated(bench.app), for: bench)
-    #expect(try Self.ask(bench, bench.app, takes: false).answer.upcoming.isEmpty)
+    try bench.register(bench.app.updated)
+    #expect(try bench.askForLock(bench.app, takes: false).answer.upcoming.isEmpty)
   }
 
   @Test func `an environment to come gives a pair of its own, and one with the update`() throws {
     let bench = try Bench()
-    let updated = Self.updated(bench.app)
+    let updated = bench.app.updated
     let kernel = try EvidenceRecord(
       SourceID(.environment, 9), name: "kernel", digest: Digest(hashing: [9]))
     let records = try EvidenceSet([kernel])
     try bench.management.register(
       Prediction.name(ofEnvironment: records), name: "kernel 6.13",
       prediction: Prediction(records: records))
-    let alone = try Self.ask(bench, bench.app)
+    let alone = try bench.askForLock(bench.app)
     #expect(alone.answer.upcoming.map(\.config.generation) == [alone.generation + 2])
-    try Self.register(updated, for: bench)
-    let (answer, base) = try Self.ask(bench, bench.app)
+    try bench.register(updated)
+    let (answer, base) = try bench.askForLock(bench.app)
     #expect(answer.upcoming.map(\.config.generation) == [base + 1, base + 2, base + 3])
     #expect(
       answer.upcoming.map(\.label) == ["door 2.0", "kernel 6.13", "door 2.0 + kernel 6.13"])
@@ -113,20 +71,20 @@ import Testing
 
   @Test func `a withdrawn build is predicted no more`() throws {
     let bench = try Bench()
-    let updated = Self.updated(bench.app)
-    try Self.register(updated, for: bench)
-    #expect(try Self.ask(bench, bench.app).answer.upcoming.count == 1)
+    let updated = bench.app.updated
+    try bench.register(updated)
+    #expect(try bench.askForLock(bench.app).answer.upcoming.count == 1)
     try bench.management.removeRegistration(updated.digest)
-    #expect(try Self.ask(bench, bench.app).answer.upcoming.isEmpty)
+    #expect(try bench.askForLock(bench.app).answer.upcoming.isEmpty)
   }
 
   @Test func `an app that fails gets as many pairs, and tokens that open under no key`() throws {
     let bench = try Bench()
-    try Self.register(Self.updated(bench.app), for: bench)
+    try bench.register(bench.app.updated)
     var failing = bench.app
     failing.evidence[Name(.app, 2, "executable")] = Digest(hashing: [66])
-    let good = try Self.ask(bench, bench.app).answer
-    let bad = try Self.ask(bench, failing).answer
+    let good = try bench.askForLock(bench.app).answer
+    let bad = try bench.askForLock(failing).answer
     #expect(bad.upcoming.count == good.upcoming.count)
     #expect(
       bad.bytes(with: failing.key).count == good.bytes(with: bench.app.key).count)
@@ -138,8 +96,8 @@ import Testing
     var side = bench.app
     side.evidence[Name(.app, 2, "executable")] = Digest(hashing: [77])
     try bench.management.register(side.digest, name: "side 1.0")
-    try Self.register(Self.updated(bench.app), for: bench)
-    let answer = try Self.ask(bench, side).answer
+    try bench.register(bench.app.updated)
+    let answer = try bench.askForLock(side).answer
     #expect(answer.upcoming.count == 1)
     _ = try bench.sealedClaims(answer.token)
     #expect(throws: JOSEError.self) { try bench.sealedClaims(answer.upcoming[0].token) }
@@ -148,13 +106,13 @@ import Testing
   @Test func `the operator is told why there is no pair`() throws {
     let log = HandLog()
     let bench = try Bench(log: log)
-    let updated = Self.updated(bench.app)
+    let updated = bench.app.updated
     let files = try EvidenceSet(
       updated.set.records.filter { record in
         record.source.evidenceClass == .app && [2, 3].contains(record.source.number)
       })
-    let registration = try Self.register(updated, for: bench, records: files)
-    #expect(try Self.ask(bench, bench.app).answer.upcoming.isEmpty)
+    let registration = try bench.register(updated, records: files)
+    #expect(try bench.askForLock(bench.app).answer.upcoming.isEmpty)
     guard case .object(let shown)? = try bench.management.shown(registration)["upcoming"] else {
       Issue.record("nothing is shown")
       return
@@ -170,15 +128,15 @@ import Testing
 
   @Test func `records of another build, and an update of an unknown one, are refused`() throws {
     let bench = try Bench()
-    let updated = Self.updated(bench.app)
+    let updated = bench.app.updated
     #expect(throws: ServiceError.self) {
-      try Self.register(updated, for: bench, records: Self.records(bench.app))
+      try bench.register(updated, records: bench.app.referenceRecords())
     }
-    #expect(throws: ServiceError.self) { try Self.register(updated, for: bench, updating: updated) }
+    #expect(throws: ServiceError.self) { try bench.register(updated, updating: updated) }
     var stranger = bench.app
     stranger.evidence[Name(.app, 2, "executable")] = Digest(hashing: [55])
     #expect(throws: ServiceError.self) {
-      try Self.register(updated, for: bench, updating: stranger)
+      try bench.register(updated, updating: stranger)
     }
   }
 
@@ -186,7 +144,7 @@ import Testing
     throws
   {
     let bench = try Bench()
-    var (first, second) = (Self.updated(bench.app), Self.updated(bench.app))
+    var (first, second) = (bench.app.updated, bench.app.updated)
     first.evidence[Name(.app, 3, "1")] = Digest(hashing: [1])
     second.evidence[Name(.app, 3, "1")] = Digest(hashing: [2])
     for (app, name, seconds) in [(first, "2.0", nil), (second, "3.0", 60)]
@@ -194,10 +152,12 @@ import Testing
     {
       try bench.management.register(
         app.digest, name: name, expireAfter: seconds,
-        prediction: Prediction(updates: bench.app.digest, records: try Self.records(app)))
+        prediction: Prediction(updates: bench.app.digest, records: try app.referenceRecords()))
       bench.clock.advance(by: 1)
     }
-    func labels() throws -> [String] { try Self.ask(bench, bench.app).answer.upcoming.map(\.label) }
+    func labels() throws -> [String] {
+      try bench.askForLock(bench.app).answer.upcoming.map(\.label)
+    }
     #expect(try labels() == ["3.0"])
     bench.clock.advance(by: 58)
     #expect(try labels() == ["3.0"])
@@ -210,7 +170,7 @@ import Testing
     var side = bench.app
     side.evidence[Name(.app, 2, "executable")] = Digest(hashing: [77])
     try bench.management.register(side.digest, name: "side 1.0")
-    try Self.register(Self.updated(bench.app), for: bench)
+    try bench.register(bench.app.updated)
     let records = try EvidenceSet([
       EvidenceRecord(SourceID(.environment, 9), name: "kernel", digest: Digest(hashing: [9]))
     ])
@@ -218,14 +178,14 @@ import Testing
       Prediction.name(ofEnvironment: records), name: "kernel 6.13",
       prediction: Prediction(records: records))
     for (app, expected) in [(bench.app, [true, true, true]), (side, [false, true, false])] {
-      let upcoming = try Self.ask(bench, app).answer.upcoming
+      let upcoming = try bench.askForLock(app).answer.upcoming
       #expect(upcoming.map { (try? bench.sealedClaims($0.token)) != nil } == expected)
     }
   }
 
   @Test func `an app takes pairs by the property “upcoming” with the value 1`() throws {
     let bench = try Bench()
-    try Self.register(Self.updated(bench.app), for: bench)
+    try bench.register(bench.app.updated)
     for (name, value, count) in [
       ("upcoming", "1", 1), ("upcoming", "2", 0), ("upcoming", "", 0), ("other", "1", 0),
     ] {
@@ -258,8 +218,8 @@ import Testing
 
   @Test func `an environment to come has no update, and no key of an unknown build`() throws {
     let bench = try Bench()
-    let updated = Self.updated(bench.app)
-    let records = try Self.records(updated)
+    let updated = bench.app.updated
+    let records = try updated.referenceRecords()
     let environment = try Prediction.name(ofEnvironment: records)
     try bench.management.register(
       environment, name: "e", prediction: Prediction(records: records))
@@ -285,13 +245,13 @@ import Testing
   {
     let log = HandLog()
     let bench = try Bench(log: log)
-    let (updated, key) = (Self.updated(bench.app), [UInt8](repeating: 9, count: 16))
+    let (updated, key) = (bench.app.updated, [UInt8](repeating: 9, count: 16))
     let build = try bench.management.addSDKBuild(key: secret(key), name: "2", mode: .development)
     let registration = try bench.management.register(
       updated.digest, name: "door 2.0",
       prediction: Prediction(
-        updates: bench.app.digest, records: Self.records(updated), keyID: build.id))
-    let pair = try #require(try Self.ask(bench, bench.app).answer.upcoming.first)
+        updates: bench.app.digest, records: updated.referenceRecords(), keyID: build.id))
+    let pair = try #require(try bench.askForLock(bench.app).answer.upcoming.first)
     let claims = try bench.sealedClaims(pair.token)
     let hasKey = claims.measurement?.withProofKey { JOSESecret(copying: $0).matches(secret(key)) }
     #expect(hasKey == true && claims.others.text("mmd") == "development")
@@ -304,7 +264,7 @@ import Testing
     }
     #expect(try reason() == nil && Self.reasons(log) == [])
     try bench.management.revokeSDKBuild(build.id)
-    #expect(try Self.ask(bench, bench.app).answer.upcoming.isEmpty)
+    #expect(try bench.askForLock(bench.app).answer.upcoming.isEmpty)
     let words = "the SDK key \(build.id) is unknown or revoked"
     #expect(try reason() == words && Self.reasons(log) == ["none, \(words)"])
   }
@@ -318,7 +278,7 @@ import Testing
     try bench.management.register(
       Prediction.name(ofEnvironment: records), name: "kernel 6.13",
       prediction: Prediction(records: records))
-    #expect(try Self.ask(bench, bench.app).answer.upcoming.isEmpty)
+    #expect(try bench.askForLock(bench.app).answer.upcoming.isEmpty)
     #expect(Self.reasons(log) == ["none, no source of its records is asked for"])
   }
 }

@@ -7,47 +7,6 @@ import Testing
 
 @testable import ProofKit
 
-/// A browser that has sent its whole request before the server waits: nothing is waited for.
-private final class Browser {
-  private let file: Int32
-
-  init(_ port: UInt16, _ text: String) throws {
-    file = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    let size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let file = file
-    let result = unsafe withUnsafePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe connect(file, $0, size)
-      }
-    }
-    try #require(result == 0)
-    let bytes = Array(text.utf8)
-    let sent = unsafe send(file, bytes, bytes.count, Int32(MSG_NOSIGNAL))
-    try #require(sent == bytes.count)
-  }
-
-  deinit { close(file) }
-}
-
-/// A clock whose times are those of a list, and then its last one. It calls `end` at each time
-/// after the list, which cancels the server: the server then waits for no further browser.
-private func clock(_ times: [Duration], _ end: @escaping @Sendable () -> Void = {}) -> AttestorClock
-{
-  let asked = CoreLock(0)
-  return AttestorClock(uptime: {
-    let number = asked.withLock { asked in
-      asked += 1
-      return asked
-    }
-    if number > times.count { end() }
-    return times[min(number, times.count) - 1]
-  })
-}
-
 @Suite("The port for a browser, at its bounds")
 struct LoopbackBoundTests {
   private func request(_ server: LoopbackServer, byteCount: Int? = nil) -> String {
@@ -66,7 +25,9 @@ struct LoopbackBoundTests {
       let browser = try Browser(server.port, request(server, byteCount: count))
       // One look at the clock for the end, two for each round: one round to accept, five to read.
       let times = [Duration](repeating: .zero, count: 13)
-      #expect(server.wait(for: .seconds(9), clock(times) { server.cancel() }) == result, "\(count)")
+      #expect(
+        server.wait(for: .seconds(9), AttestorClock.listed(times) { server.cancel() }) == result,
+        "\(count)")
       withExtendedLifetime(browser) {}
     }
   }
@@ -80,7 +41,7 @@ struct LoopbackBoundTests {
       let browser = try Browser(server.port, request(server))
       // The end, then the round that accepts it, then the round that would read it.
       let times: [Duration] = [.zero, .zero, .zero, .zero, read, .seconds(60)]
-      #expect(server.wait(for: .seconds(60), clock(times)) == result)
+      #expect(server.wait(for: .seconds(60), AttestorClock.listed(times)) == result)
       withExtendedLifetime(browser) {}
     }
   }
@@ -92,7 +53,7 @@ struct LoopbackBoundTests {
     ] as [(Duration, Result<String, PresenterError>)] {
       let server = try #require(LoopbackServer())
       let browser = try Browser(server.port, request(server))
-      #expect(server.wait(for: time, clock([.zero])) == result)
+      #expect(server.wait(for: time, AttestorClock.listed([.zero])) == result)
       withExtendedLifetime(browser) {}
     }
   }

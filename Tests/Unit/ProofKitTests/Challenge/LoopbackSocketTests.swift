@@ -7,49 +7,8 @@ import Testing
 
 @testable import ProofKit
 
-/// A browser that is connected, and has sent all it sends before the server waits.
-private final class Browser {
-  private let file: Int32
-
-  init(_ port: UInt16, _ text: String = "") throws {
-    file = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    let size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let file = file
-    let result = unsafe withUnsafePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe connect(file, $0, size)
-      }
-    }
-    try #require(result == 0)
-    let bytes = Array(text.utf8)
-    let sent = unsafe send(file, bytes, bytes.count, Int32(MSG_NOSIGNAL))
-    try #require(sent == bytes.count)
-  }
-
-  deinit { _ = close(file) }
-}
-
 private func request(_ server: LoopbackServer, _ data: String) -> String {
   "GET /done?state=\(server.state)&data=\(data) HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\n\r\n"
-}
-
-/// A clock whose times are those of a list, and then its last one. It calls `end` at each time
-/// after the list.
-private func clock(_ times: [Duration], _ end: @escaping @Sendable () -> Void = {}) -> AttestorClock
-{
-  let asked = CoreLock(0)
-  return AttestorClock(uptime: {
-    let number = asked.withLock { asked in
-      asked += 1
-      return asked
-    }
-    if number > times.count { end() }
-    return times[min(number, times.count) - 1]
-  })
 }
 
 private func descriptorCount() throws -> Int {
@@ -63,7 +22,7 @@ private func useLoopback() throws {
     let server = try #require(LoopbackServer())
     let browser = try Browser(server.port)
     let times: [Duration] = [.zero, .zero, .zero, .zero, .seconds(5), .seconds(60)]
-    #expect(server.wait(for: .seconds(60), clock(times)) == .failure(.system))
+    #expect(server.wait(for: .seconds(60), AttestorClock.listed(times)) == .failure(.system))
     withExtendedLifetime(browser) {}
   }
   do {
@@ -71,7 +30,8 @@ private func useLoopback() throws {
     let browser = try Browser(server.port, "GET / HTTP/1.1\r\n\r\n")
     let times = [Duration](repeating: .zero, count: 5)
     #expect(
-      server.wait(for: .seconds(9), clock(times) { server.cancel() }) == .failure(.cancelled))
+      server.wait(for: .seconds(9), AttestorClock.listed(times) { server.cancel() })
+        == .failure(.cancelled))
     withExtendedLifetime(browser) {}
   }
   for count in [2, 17] {
@@ -79,7 +39,7 @@ private func useLoopback() throws {
     let browsers = try (1...count).map { number in
       try Browser(server.port, number == count ? request(server, "last") : "")
     }
-    #expect(server.wait(for: .seconds(9), clock([.zero])) == .success("last"))
+    #expect(server.wait(for: .seconds(9), AttestorClock.listed([.zero])) == .success("last"))
     withExtendedLifetime(browsers) {}
   }
 }
@@ -105,7 +65,9 @@ struct LoopbackSocketTests {
         let data = number == 1 ? "first" : number == count ? "last" : nil
         return try Browser(server.port, data.map { request(server, $0) } ?? "")
       }
-      #expect(server.wait(for: .seconds(9), clock([.zero])) == .success(result), "\(count)")
+      #expect(
+        server.wait(for: .seconds(9), AttestorClock.listed([.zero])) == .success(result), "\(count)"
+      )
       withExtendedLifetime(browsers) {}
     }
   }
