@@ -13,7 +13,6 @@
 #include <microhttpd.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -68,32 +67,42 @@ static struct {
   nfds_t count;
   short events;
 } polls[REASONS + 1];
-static atomic_uint polled, accepted, pauses;
-static atomic_int is_scripted, is_without_memory, is_refusing, last_timeout, last_count;
+static atomic_uint polled, refused, accepted, pauses;
+static atomic_int is_scripted, is_without_memory, is_refusing;
 
+/// The end that the thread waits for, and how many connections it had accepted by then: it is done with all of them.
+enum wait { ANY = 1, INTERRUPTION, PAUSE };
+static atomic_uint done, waiting;
+
+/// Called by the thread that accepts alone.
 int __wrap_poll(struct pollfd *list, nfds_t count, int timeout) {
-  const unsigned place = atomic_fetch_add(&polled, 1);
-  atomic_store(&last_count, (int)count);
-  atomic_store(&last_timeout, timeout);
+  const unsigned place = atomic_load(&polled);
+  const int is_played = atomic_load(&is_scripted) && place <= REASONS;
+  if (is_played) {
+    polls[place].first = list[0].fd;
+    polls[place].timeout = timeout;
+    polls[place].count = count;
+    polls[place].events = list[count - 1].events;
+  }
   if (timeout > 0) atomic_fetch_add(&pauses, 1);
-  if (!atomic_load(&is_scripted) || place > REASONS) return __real_poll(list, count, timeout < 0 ? timeout : 0);
-  polls[place].first = list[0].fd;
-  polls[place].timeout = timeout;
-  polls[place].count = count;
-  polls[place].events = list[count - 1].events;
-  return 1;
+  atomic_store(&waiting, timeout >= 0 ? PAUSE : count == 2 ? ANY : INTERRUPTION);
+  atomic_store(&done, atomic_load(&accepted));
+  atomic_store(&polled, place + 1);
+  return is_played ? 1 : __real_poll(list, count, timeout < 0 ? timeout : 0);
 }
 
 int __wrap_accept4(int socket, struct sockaddr *peer, socklen_t *size, int flags) {
   CHECK(flags == (SOCK_CLOEXEC | SOCK_NONBLOCK), "flags");
   if (atomic_load(&is_scripted)) {
-    const unsigned place = atomic_fetch_add(&accepted, 1);
+    const unsigned place = atomic_fetch_add(&refused, 1);
     if (place < REASONS) {
       errno = reasons[place];
       return -1;
     }
   }
-  return __real_accept4(socket, peer, size, flags);
+  const int made = __real_accept4(socket, peer, size, flags);
+  if (made >= 0) atomic_fetch_add(&accepted, 1);
+  return made;
 }
 
 void *__wrap_calloc(size_t count, size_t size) {
@@ -109,7 +118,7 @@ enum MHD_Result __wrap_MHD_add_connection(struct MHD_Daemon *daemon, MHD_socket 
 
 // A server and its client ----------------------------------------------------------------------------------------
 
-enum { LARGE = 8 << 20, PATIENCE = 3000000 };
+enum { LARGE = 8 << 20 };
 
 static uint8_t large[LARGE];
 static pfh_server *serving;
@@ -158,17 +167,24 @@ static void say(int client, const char *text) {
   if (send(client, text, strlen(text), MSG_NOSIGNAL) != (ssize_t)strlen(text)) exit(2);
 }
 
+static int has(pfh_server *server, int phase, int64_t deadline) {
+  pthread_mutex_lock(&server->mutex);
+  const struct pfh_connection *const one = server->connections;
+  const int is_so = one != NULL && atomic_load(&one->phase) == phase && atomic_load(&one->deadline) == deadline;
+  pthread_mutex_unlock(&server->mutex);
+  return is_so;
+}
+
 /// Whether the one connection comes to have this phase and this deadline.
 static int comes_to(pfh_server *server, int phase, int64_t deadline) {
-  for (unsigned round = 0; round < PATIENCE; round++) {
-    pthread_mutex_lock(&server->mutex);
-    const struct pfh_connection *const one = server->connections;
-    const int is_so = one != NULL && atomic_load(&one->phase) == phase && atomic_load(&one->deadline) == deadline;
-    pthread_mutex_unlock(&server->mutex);
-    if (is_so) return 1;
-    sched_yield();
-  }
-  return 0;
+  AWAIT(has(server, phase, deadline));
+  return has(server, phase, deadline);
+}
+
+/// Whether the thread that accepts is done with as many connections, and then waits for this.
+static int waits_for(enum wait wait, unsigned connections) {
+  AWAIT(atomic_load(&done) == connections && atomic_load(&waiting) == wait);
+  return atomic_load(&done) == connections && atomic_load(&waiting) == wait;
 }
 
 // Tests ----------------------------------------------------------------------------------------------------------
@@ -238,14 +254,14 @@ static void test_failures(void) {
   atomic_store(&accepted, 0);
   atomic_store(&is_scripted, 1);
   pfh_server *const server = served(10);
-  for (unsigned round = 0; atomic_load(&polled) < REASONS + 2 && round < PATIENCE; round++) sched_yield();
+  AWAIT(atomic_load(&polled) == REASONS + 2);
+  CHECK(waits_for(ANY, 0) && atomic_load(&polled) == REASONS + 2, "back at the wait for a connection");
   atomic_store(&is_scripted, 0);
   for (size_t i = 0; i <= REASONS; i++) {
     const int is_failure = i > 3;
     CHECK(polls[i].count == (is_failure ? 1 : 2) && polls[i].timeout == (is_failure ? 100 : -1), "after a reason");
     CHECK(polls[i].first == server->accept_wake && polls[i].events == POLLIN, "what is watched");
   }
-  CHECK(atomic_load(&last_count) == 2 && atomic_load(&last_timeout) == -1, "back at the wait for a connection");
   CHECK(pfh_server_stop(server, 0) == 1, "stop");
   pfh_server_free(server);
 }
@@ -254,21 +270,19 @@ static void test_failures(void) {
 static int is_ended(int client) {
   struct pollfd entry = {.fd = client, .events = POLLIN};
   char byte;
-  return __real_poll(&entry, 1, 20000) == 1 && recv(client, &byte, 1, 0) <= 0;
+  return __real_poll(&entry, 1, 60000) == 1 && recv(client, &byte, 1, 0) <= 0;
 }
 
 /// One that there is no memory for, or that libmicrohttpd does not take, is closed, and no lane counts it.
 static void test_refusals(void) {
-  pfh_server *const server = served(10);
   atomic_store(&pauses, 0);
+  atomic_store(&accepted, 0);
+  pfh_server *const server = served(10);
   for (int is_memory = 0; is_memory < 2; is_memory++) {
-    const unsigned before = atomic_load(&polled);
     atomic_store(is_memory ? &is_without_memory : &is_refusing, 1);
     const int client = connected(server);
     CHECK(is_ended(client), is_memory ? "memory" : "refused");
-    for (unsigned round = 0; atomic_load(&polled) < before + 1 + (unsigned)is_memory && round < PATIENCE; round++) {
-      sched_yield();
-    }
+    CHECK(waits_for(ANY, (unsigned)is_memory + 1), is_memory ? "memory" : "refused");
     pthread_mutex_lock(&server->mutex);
     CHECK(pfh_lanes_load(server) == 0 && server->arriving == NULL, is_memory ? "memory" : "refused");
     pthread_mutex_unlock(&server->mutex);
@@ -282,6 +296,7 @@ static void test_refusals(void) {
 
 /// As many connections as can be held are handed out; the next one waits, and nothing but an interruption is watched.
 static void test_full(void) {
+  atomic_store(&accepted, 0);
   pfh_server *const server = served(8);
   pthread_mutex_lock(&server->mutex);
   // 8, a quarter of them, and 8 for the thread: 18.
@@ -291,22 +306,14 @@ static void test_full(void) {
   const int first = connected(server);
   CHECK(comes_to(server, PFH_SILENT, 1700), "the eighteenth");
   const int second = connected(server);
-  int is_full = 0;
-  for (unsigned round = 0; !is_full && round < PATIENCE; round++) {
-    sched_yield();
-    pthread_mutex_lock(&server->mutex);
-    is_full = server->is_full;
-    pthread_mutex_unlock(&server->mutex);
-  }
-  CHECK(is_full, "the nineteenth waits");
-  for (unsigned round = 0; atomic_load(&last_count) != 1 && round < PATIENCE; round++) sched_yield();
-  CHECK(atomic_load(&last_count) == 1 && atomic_load(&last_timeout) == -1, "an interruption alone");
-  CHECK(pfh_server_counts(server).connections_accepted == 1, "counts");
+  CHECK(waits_for(INTERRUPTION, 1), "the nineteenth waits, and an interruption alone is watched");
+  pthread_mutex_lock(&server->mutex);
+  CHECK(server->is_full, "full");
+  pthread_mutex_unlock(&server->mutex);
   close(first);
-  for (unsigned round = 0; pfh_server_counts(server).connections_accepted < 2 && round < PATIENCE; round++) {
-    sched_yield();
-  }
+  AWAIT(pfh_server_counts(server).connections_accepted == 2);
   CHECK(pfh_server_counts(server).connections_accepted == 2, "taken up at the first one's end");
+  CHECK(waits_for(ANY, 2), "done with both");
   close(second);
   CHECK(pfh_server_stop(server, 0) == 1, "stop");
   pfh_server_free(server);
