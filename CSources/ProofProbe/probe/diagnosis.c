@@ -25,8 +25,9 @@ struct inquiry {
   const struct pfp_evidence *evidence;
   const struct pfp_bundle_look *look;
   unsigned folds;                   ///< Made to find out what is new
-  const struct pfp_record *new_[8];  ///< Objects that were not there at the baseline, the first of them
-  size_t new_count;
+  /// Objects that were not there at the baseline and that nothing explains: the first of them, and how many.
+  const struct pfp_record *stranger;
+  size_t strangers;
 };
 
 static struct pfp_finding *add(struct pfp_diagnosis *diagnosis, const struct group *group, uint8_t kind, int certain,
@@ -189,8 +190,8 @@ static void tell_new(struct inquiry *inquiry, const struct group *group, const s
     say(add(inquiry->diagnosis, group, PFP_FINDING_CHANGED, 1, record->name), "%s: was not loaded before",
         record->name);
   }
-  if (record->class_ == PFC_CLASS_APP && inquiry->new_count < sizeof inquiry->new_ / sizeof inquiry->new_[0]) {
-    inquiry->new_[inquiry->new_count++] = record;
+  if (record->class_ == PFC_CLASS_APP && record->alarm != PFP_ALARM_NONE && inquiry->strangers++ == 0) {
+    inquiry->stranger = record;
   }
 }
 
@@ -275,20 +276,14 @@ static int is_of_objects(const struct group *group) {
 
 /// Objects that nothing explains: those that are new, if the group of their code told them.
 static int tell_new_objects(struct inquiry *inquiry, const struct group *group, const struct pfp_record *record) {
-  const struct pfp_record *first = NULL;
-  size_t count = 0;
   if (record->class_ != PFC_CLASS_ENVIRONMENT || record->number != PFP_ENVIRONMENT_OBJECTS || !record->alarm) return 0;
-  for (size_t i = 0; i < inquiry->new_count; i++) {
-    if (inquiry->new_[i]->alarm == PFP_ALARM_NONE) continue;
-    if (count++ == 0) first = inquiry->new_[i];
-  }
-  if (first == NULL) return 0;
-  if (count == 1) {
+  if (inquiry->strangers == 0) return 0;
+  if (inquiry->strangers == 1) {
     say(add(inquiry->diagnosis, group, PFP_FINDING_SUSPICIOUS, 1, record->name),
-        "%.160s is loaded, and nothing needs it", first->name);
+        "%.160s is loaded, and nothing needs it", inquiry->stranger->name);
   } else {
     say(add(inquiry->diagnosis, group, PFP_FINDING_SUSPICIOUS, 1, record->name),
-        "%.160s and %zu more is loaded, and nothing needs it", first->name, count - 1);
+        "%.160s and %zu more is loaded, and nothing needs it", inquiry->stranger->name, inquiry->strangers - 1);
   }
   return 1;
 }
