@@ -58,6 +58,15 @@ static inline bool pfp_trusts_owner(const struct pfp_files *files) {
 /// Notes what went wrong and answers `result`.
 int pfp_files_fail(struct pfp_files *files, int result, int error, const char *path, size_t path_size);
 
+/// Takes one of the descriptors that may be kept. On another thread their number may go below zero for a moment: each
+/// gives back what it should not have taken.
+static inline bool pfp_descriptor_take(struct pfp_files *files) {
+  if (files->options.descriptors == 0) return false;
+  if ((int32_t)atomic_fetch_sub(&files->descriptors_left, 1) > 0) return true;
+  atomic_fetch_add(&files->descriptors_left, 1);
+  return false;
+}
+
 /// Gives a kept descriptor up.
 void pfp_files_release(struct pfp_files *files, int fd);
 

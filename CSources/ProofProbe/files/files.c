@@ -76,15 +76,18 @@ const struct pfp_files_statistics *pfp_files_statistics(const struct pfp_files *
 
 // A call ---------------------------------------------------------------------------------------------------------
 
+static void count_descriptors(struct pfp_files *files) {
+  files->statistics.descriptors = files->options.descriptors - (uint32_t)atomic_load(&files->descriptors_left);
+}
+
 static void begin(struct pfp_files *files) {
   atomic_store(&files->cancel, false);
   memset(&files->statistics, 0, sizeof files->statistics);
+  // For a call that ends before it measures.
+  count_descriptors(files);
   (void)pfp_files_fail(files, PFP_OK, 0, "", 0);
 }
 
-static void end(struct pfp_files *files) {
-  files->statistics.descriptors = files->options.descriptors - (uint32_t)atomic_load(&files->descriptors_left);
-}
 
 /// Result for an error about the very path that was asked for.
 static int about(struct pfp_files *files, int error, const char *path) {
@@ -127,7 +130,7 @@ int pfp_files_digest_known_bundle(struct pfp_files *files, const char *root, con
     if (entry != NULL) result = pfp_warm_report(files, entry, user);
     if (result == PFP_OK) *bundle = files->known_bundle;
   }
-  end(files);
+  count_descriptors(files);
   return result;
 }
 
@@ -248,7 +251,7 @@ int pfp_files_digest_file(struct pfp_files *files, const char *path, struct pfp_
     if (identity.size >= PFP_LONG_FROM) workers = pfp_workers(files);
     result = single_read(files, path, path_size, workers, entry);
   }
-  end(files);
+  count_descriptors(files);
   return result;
 }
 

@@ -69,6 +69,16 @@ static int open_folder(struct pfp_walk *walk, const struct pfp_level *level, siz
   return 0;
 }
 
+/// Whether the entry of the folder that waits at `walk->path` says that it could not be opened.
+static bool is_absent(const struct pfp_walk *walk, size_t size) {
+  return (walk->absent[size / 8] >> (size % 8) & 1) != 0;
+}
+
+static void set_absent(struct pfp_walk *walk, size_t size, bool absent) {
+  const uint8_t bit = (uint8_t)(1u << (size % 8));
+  walk->absent[size / 8] = (uint8_t)(absent ? walk->absent[size / 8] | bit : walk->absent[size / 8] & ~bit);
+}
+
 /// The entry of a folder: what is below it follows at its descent.
 static int enter_folder(struct pfp_walk *walk, const struct pfp_level *level, size_t size) {
   int result = PFP_OK, error;
@@ -78,6 +88,7 @@ static int enter_folder(struct pfp_walk *walk, const struct pfp_level *level, si
   item->prepared = true;
   error = open_folder(walk, level, size);
   if (pfp_error_is_change(-error)) error = open_folder(walk, level, size);
+  set_absent(walk, size, error != 0);
   if (error == 0) {
     int fd = walk->opened[walk->opened_count - 1].folder->fd;
     item->identity = walk->opened[walk->opened_count - 1].identity;
@@ -87,10 +98,9 @@ static int enter_folder(struct pfp_walk *walk, const struct pfp_level *level, si
     if (item->is_known && item->known_fd >= 0 && pfp_identity_equal(&item->known, &item->identity)) {
       item->fd = item->known_fd;
       item->known_fd = -1;
-    } else if (item->keep == PFP_KEEP && walk->files->options.descriptors != 0 &&
-               (int32_t)atomic_load(&walk->files->descriptors_left) > 0) {
+    } else if (item->keep == PFP_KEEP && pfp_descriptor_take(walk->files)) {
       item->fd = pfp_duplicate(fd);
-      if (item->fd >= 0) atomic_fetch_sub(&walk->files->descriptors_left, 1);
+      if (item->fd < 0) atomic_fetch_add(&walk->files->descriptors_left, 1);
     }
   } else if (pfp_error_is_change(-error) || pfp_error_is_resource(-error)) {
     pfp_files_release(walk->files, item->known_fd);
@@ -176,12 +186,12 @@ static int descend(struct pfp_walk *walk, const struct pfp_level *level, size_t 
   if (walk->depth > PFP_DEPTH_MAX || size >= PFP_PATH_MAX) {
     return pfp_walk_fail(walk, PFP_E_DEEP, ENAMETOOLONG, size);
   }
+  if (is_absent(walk, size)) return PFP_OK;
   if (walk->opened_count == 0 || walk->opened[walk->opened_count - 1].path_size != size) {
     int error = open_folder(walk, level, size);
-    if (pfp_error_is_change(-error)) return pfp_walk_fail(walk, PFP_E_CHANGING, -error, size);
     if (pfp_error_is_resource(-error)) return pfp_walk_fail(walk, PFP_E_RESOURCE, -error, size);
-    // It could not be opened before either, and its entry says so.
-    if (error != 0) return PFP_OK;
+    // Its entry says that it could be opened.
+    if (error != 0) return pfp_walk_fail(walk, PFP_E_CHANGING, -error, size);
     // It may not be the one that was handed out.
     walk->whole = false;
   }

@@ -49,6 +49,9 @@ struct pfp_walk {
   uint32_t depth;
   struct pfp_opened opened[PFP_OPENED];
   uint32_t opened_count;
+  /// Bits of the folders that wait for their descent and could not be opened, by the sizes of their paths: each of
+  /// these paths begins with the one before it, so no two have the same size.
+  uint8_t absent[PFP_PATH_MAX / 8 + 1];
   struct pfp_level levels[PFP_DEPTH_MAX + 1];
   struct pfp_listing listing;
   char path[PFP_PATH_MAX + 2];

@@ -90,13 +90,9 @@ void pfp_read_end(struct pfp_worker *worker, struct pfp_item *item, int fd) {
   struct pfp_files *files = worker->run->files;
   item->steady = pfp_unmoved(&item->identity, fd);
   if (!item->steady) item->keep = PFP_KEEP_NOTHING;
-  if (item->keep == PFP_KEEP && !item->follow && files->options.descriptors != 0) {
-    // May go below zero for a moment on another thread: each takes back what it should not have taken.
-    if ((int32_t)atomic_fetch_sub(&files->descriptors_left, 1) > 0) {
-      item->fd = fd;
-      return;
-    }
-    atomic_fetch_add(&files->descriptors_left, 1);
+  if (item->keep == PFP_KEEP && !item->follow && pfp_descriptor_take(files)) {
+    item->fd = fd;
+    return;
   }
   pfp_close(fd);
 }

@@ -19,6 +19,7 @@ void faults_reset(void) {
   faults.after_look = NULL;
   faults.after_link = faults.after_name = NULL;
   faults.before_open = NULL;
+  faults.denies = NULL;
   faults.after_map = NULL;
   faults.no_maps = faults.no_leases = faults.no_mounts = faults.folders_move = faults.pages_fail = false;
   faults.no_types = false;
@@ -61,6 +62,7 @@ WRAPPED(int, pfp_open_file, int folder, const char *name, bool follow) {
 WRAPPED(int, pfp_open_folder, int folder, const char *name, bool follow) {
   atomic_fetch_add(&faults.opens, 1);
   if (faults.before_open != NULL) faults.before_open(name);
+  if (faults.denies != NULL && faults.denies(name)) return -EACCES;
   return __real_pfp_open_folder(folder, name, follow);
 }
 

@@ -193,9 +193,13 @@ static void other_ends(void) {
     CHECK(as_it_says(files));
     CHECK_COUNT(pfp_files_statistics(files)->descriptors, kept);
     CHECK_NUMBER(pfp_files_digest_bundle(files, tree_path(&tree, "missing"), NULL, NULL, &bundle), PFP_E_MISSING);
+    CHECK_COUNT(pfp_files_statistics(files)->descriptors, kept);
     CHECK_NUMBER(pfp_files_digest_bundle(files, tree_path(&tree, "fifo"), NULL, NULL, &bundle), PFP_E_TYPE);
+    CHECK_COUNT(pfp_files_statistics(files)->descriptors, kept);
     CHECK_NUMBER(pfp_files_digest_file(files, tree_path(&tree, "missing"), &entry), PFP_E_MISSING);
+    CHECK_COUNT(pfp_files_statistics(files)->descriptors, kept);
     CHECK_NUMBER(pfp_files_digest_file(files, tree_path(&tree, "lib"), &entry), PFP_E_TYPE);
+    CHECK_COUNT(pfp_files_statistics(files)->descriptors, kept);
     CHECK_NUMBER(pfp_files_digest_file(files, tree_path(&tree, "lib/long"), &entry), PFP_OK);
     CHECK_NUMBER(pfp_files_digest_file(files, tree_path(&tree, "readme"), &entry), PFP_OK);
     CHECK(as_it_says(files));

@@ -109,6 +109,38 @@ static void folders_opened_again(void) {
   end(files);
 }
 
+static bool at_the_first(const char *name) { return strcmp(name, "a") == 0 && atomic_fetch_add(&turns, 1) == 0; }
+static bool from_the_second_on(const char *name) { return strcmp(name, "a") == 0 && atomic_fetch_add(&turns, 1) > 0; }
+
+/// How many entries are "a" and could not be looked at, or are below "a".
+static int count_of_a(void *user, const struct pfp_entry *entry) {
+  unsigned *counts = user;
+  if (strcmp(entry->path, "a") == 0 && entry->state == PFP_STATE_ABSENT && entry->error == EACCES) counts[0]++;
+  if (strncmp(entry->path, "a/", 2) == 0) counts[1]++;
+  return 0;
+}
+
+/// A folder whose entry says that it may not be opened has nothing below it, and is not asked again.
+static void folders_that_are_denied(void) {
+  begin();
+  make_waiting_folders();
+  struct pfp_files *files = files_new(PFP_POLICY_FULL, 0);
+  struct pfp_bundle bundle;
+  for (unsigned round = 0; round < 2; round++) {
+    unsigned counts[2] = {0};
+    test_case("denied at the %s", round == 0 ? "first opening" : "second opening");
+    atomic_store(&turns, 0);
+    faults.denies = round == 0 ? at_the_first : from_the_second_on;
+    int result = pfp_files_digest_bundle(files, here.root, count_of_a, counts, &bundle);
+    CHECK_NUMBER(result, round == 0 ? PFP_OK : PFP_E_CHANGING);
+    CHECK_COUNT(atomic_load(&turns), round + 1);
+    CHECK_COUNT(counts[0], round == 0);
+    CHECK_COUNT(counts[1], 0);
+    if (round == 1) CHECK(failed_at(files, PFP_E_CHANGING, EACCES, "a"));
+  }
+  end(files);
+}
+
 /// The types come from a look at each entry where a folder does not tell them.
 static void folders_that_tell_no_types(void) {
   for (unsigned policy = PFP_POLICY_FULL; policy <= PFP_POLICY_TRUSTING; policy++) {
@@ -423,6 +455,7 @@ static void listed_as_another_type(void) {
 static const struct test tests[] = {
     TEST("a folder that is back at the second opening is measured", a_folder_that_is_back),
     TEST("a folder that is opened again and is not there is told by name", folders_opened_again),
+    TEST("a folder is entered as absent, or walked, or changing", folders_that_are_denied),
     TEST("a folder that tells no types gives the same digests", folders_that_tell_no_types),
     TEST("an entry of which nothing may be known is absent", entries_of_no_known_type),
     TEST("a listing that fails is an error, and no shorter folder", listings_that_fail),

@@ -83,6 +83,8 @@ struct faults {
   void (*after_name)(const char *name);
   /// Called before each file or folder is opened.
   void (*before_open)(const char *name);
+  /// Whether this folder may not be opened now. Called after `before_open`.
+  bool (*denies)(const char *name);
   /// Called after each look at what is open.
   void (*after_look)(int fd);
   /// Called after a file was mapped.
