@@ -14,10 +14,10 @@
 
 #include "parts.h"
 
-enum { CHAIN_MAX = 8, FILE_SIZE_MAX = 256 << 10, KEY_ID_SIZE = 32 };
+enum { FILE_SIZE_MAX = 256 << 10, KEY_ID_SIZE = 32 };
 
 struct pfh_certificate {
-  gnutls_pcert_st chain[CHAIN_MAX];
+  gnutls_pcert_st chain[PFH_CHAIN_MAX];
   unsigned chain_count;
   gnutls_privkey_t key;
   int64_t end;
@@ -97,12 +97,12 @@ static int is_pair(const struct pfh_certificate *certificate) {
 static enum pfh_result parse(struct pfh_certificate *certificate, const struct file *chain, const struct file *key) {
   const gnutls_datum_t chain_pem = {chain->bytes, (unsigned)chain->size};
   const gnutls_datum_t key_pem = {key->bytes, (unsigned)key->size};
-  unsigned count = CHAIN_MAX;
-  if (gnutls_pcert_list_import_x509_raw(certificate->chain, &count, &chain_pem, GNUTLS_X509_FMT_PEM,
-                                        GNUTLS_X509_CRT_LIST_SORT) != GNUTLS_E_SUCCESS ||
-      count == 0) {
-    return PFH_E_CERTIFICATE;
-  }
+  unsigned count = PFH_CHAIN_MAX;
+  const int imported = gnutls_pcert_list_import_x509_raw(
+      certificate->chain, &count, &chain_pem, GNUTLS_X509_FMT_PEM,
+      GNUTLS_X509_CRT_LIST_SORT | GNUTLS_X509_CRT_LIST_IMPORT_FAIL_IF_EXCEED);
+  if (imported == GNUTLS_E_SHORT_MEMORY_BUFFER) return PFH_E_CHAIN;
+  if (imported != GNUTLS_E_SUCCESS || count == 0) return PFH_E_CERTIFICATE;
   certificate->chain_count = count;
   if (!read_end(certificate)) return PFH_E_CERTIFICATE;
   if (gnutls_privkey_init(&certificate->key) != GNUTLS_E_SUCCESS) return PFH_E_LIBRARY;

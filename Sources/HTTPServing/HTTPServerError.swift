@@ -12,6 +12,8 @@ public enum HTTPServerError: Error, Sendable, Hashable {
   case unreadable(file: String, reason: String)
   /// A file holds no certificate.
   case noCertificate(file: String)
+  /// A file holds more certificates than a chain may have.
+  case longChain(file: String, most: Int)
   /// A file holds no private key that can be used.
   case noPrivateKey(file: String)
   /// Every user of the machine can read the private key.
@@ -40,6 +42,9 @@ extension HTTPServerError: CustomStringConvertible {
       "cannot read \(file): \(reason)"
     case .noCertificate(let file):
       "\(file) holds no certificate: it must be in PEM, between BEGIN CERTIFICATE and END CERTIFICATE"
+    case .longChain(let file, let most):
+      "\(file) holds more than \(most) certificates: keep the server's own and those that lead from it"
+        + " to the root"
     case .noPrivateKey(let file):
       "\(file) holds no usable private key: it must be in PEM and without a passphrase"
     case .exposedPrivateKey(let file):

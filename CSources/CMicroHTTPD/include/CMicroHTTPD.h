@@ -26,6 +26,8 @@ enum {
   /// Headers of a request, and values of its query, beyond which it is refused.
   PFH_HEADERS_MAX = 64,
   PFH_QUERY_MAX = 16,
+  /// Certificates of a chain.
+  PFH_CHAIN_MAX = 8,
 };
 
 enum pfh_result {
@@ -48,6 +50,8 @@ enum pfh_result {
   PFH_E_MISMATCH = 8,
   /// The libraries failed: no memory, no threads, too few files may be open.
   PFH_E_LIBRARY = 9,
+  /// The file holds more than PFH_CHAIN_MAX certificates.
+  PFH_E_CHAIN = 10,
 };
 
 // Addresses (address.c).

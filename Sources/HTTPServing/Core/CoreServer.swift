@@ -97,6 +97,7 @@ final class CoreServer: Sendable {
     case PFH_E_KEY_FILE:
       throw .unreadable(file: files.privateKey, reason: CoreSystem.words(failure))
     case PFH_E_CERTIFICATE: throw .noCertificate(file: files.chain)
+    case PFH_E_CHAIN: throw .longChain(file: files.chain, most: Int(PFH_CHAIN_MAX))
     case PFH_E_KEY: throw .noPrivateKey(file: files.privateKey)
     case PFH_E_KEY_OPEN: throw .exposedPrivateKey(file: files.privateKey)
     case PFH_E_MISMATCH:

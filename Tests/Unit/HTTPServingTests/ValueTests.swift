@@ -358,6 +358,11 @@ struct ValueTests {
         "f holds no certificate: it must be in PEM, between BEGIN CERTIFICATE and END CERTIFICATE"
       ),
       (
+        .longChain(file: "f", most: 8),
+        "f holds more than 8 certificates: keep the server's own and those that lead from it"
+          + " to the root"
+      ),
+      (
         .noPrivateKey(file: "f"),
         "f holds no usable private key: it must be in PEM and without a passphrase"
       ),
