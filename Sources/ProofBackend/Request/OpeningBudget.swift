@@ -99,18 +99,24 @@ final class Openings: Sendable {
     }
   }
 
-  /// The token opened: nothing is charged, and the address is known.
-  func giveBack(_ taken: Taken, at now: UnixTime) {
+  /// The token opened, and the address is known.
+  ///
+  /// - Parameters:
+  ///   - taken: The opening.
+  ///   - isCharged: Whether the opening stays spent.
+  ///   - now: The time.
+  func opened(_ taken: Taken, isCharged: Bool, at now: UnixTime) {
     state.withLock { state in
       let place = taken.name & (Self.cellCount - 1)
+      state.cells[place].known = taken.name
+      state.cells[place].knownUntil = now + Self.knownSeconds
+      guard !isCharged else { return }
       switch taken.share {
       case .strangers: state.strangers.giveBack()
       case .known: state.known.giveBack()
       case .worked: state.worked.giveBack()
       }
       if taken.share != .worked { state.cells[place].bucket.giveBack() }
-      state.cells[place].known = taken.name
-      state.cells[place].knownUntil = now + Self.knownSeconds
     }
   }
 

@@ -363,16 +363,22 @@ public final class RequestVerifier: Sendable {
   private func open(
     _ text: String, _ digest: UInt64, _ address: String?, _ hasWorked: Bool, _ now: UnixTime
   ) throws(RejectedRequest) -> (Admission, GateGrant) {
-    guard text.utf8.count <= GateToken.byteCount * 2, let bytes = Base64.decode(text, .url) else {
-      throw .gate(.tokenLength)
-    }
-    try Self.gate { () throws(GateRefusal) in try gate.checkHead(of: bytes) }
+    let bytes = try token(text)
     guard let taken = openings.take(for: address, hasWorked: hasWorked, at: now) else {
       throw .busy
     }
     let grant = try Self.gate { () throws(GateRefusal) in try gate.open(bytes, at: now) }
-    openings.giveBack(taken, at: now)
+    openings.opened(taken, isCharged: false, at: now)
     return (try admit(grant, token: digest), grant)
+  }
+
+  /// The bytes of a token whose head is this gate's.
+  private func token(_ text: String) throws(RejectedRequest) -> [UInt8] {
+    guard text.utf8.count <= GateToken.byteCount * 2, let bytes = Base64.decode(text, .url) else {
+      throw .gate(.tokenLength)
+    }
+    try Self.gate { () throws(GateRefusal) in try gate.checkHead(of: bytes) }
+    return bytes
   }
 
   private func admit(_ grant: GateGrant, token: UInt64) throws(RejectedRequest) -> Admission {
@@ -395,7 +401,7 @@ public final class RequestVerifier: Sendable {
     return try admit(grant, token: 0).facts.handle
   }
 
-  /// Opens a gate token that comes without a proof. The budget is charged for each, also for one that opens.
+  /// Opens a gate token that comes without a proof. The budget is charged once for each, also for one that opens.
   ///
   /// - Parameters:
   ///   - text: The token in base64url.
@@ -407,10 +413,14 @@ public final class RequestVerifier: Sendable {
     token text: String, from address: String?, hasWorked: Bool = false
   ) throws(RejectedRequest) -> GateHandle {
     let now = clock.now
-    guard openings.take(for: address, hasWorked: hasWorked, at: now) != nil else { throw .busy }
+    guard let taken = openings.take(for: address, hasWorked: hasWorked, at: now) else {
+      throw .busy
+    }
+    let bytes = try token(text)
+    let grant = try Self.gate { () throws(GateRefusal) in try gate.open(bytes, at: now) }
+    openings.opened(taken, isCharged: true, at: now)
     let digest = Self.prefix(of: Digest(hashing: Array(text.utf8)))
-    let admission = try usable(try open(text, digest, address, hasWorked, now).0, now)
-    return admission.facts.handle
+    return try usable(try admit(grant, token: digest), now).facts.handle
   }
 
   /// The gate's word on the time, for `Proof-Nonce`.

@@ -133,7 +133,7 @@ import Testing
         Issue.record("the opening was not given back")
         return
       }
-      openings.giveBack(taken, at: Self.now)
+      openings.opened(taken, isCharged: false, at: Self.now)
     }
     #expect(take("192.0.2.9") != nil && take("192.0.2.9") != nil && take("192.0.2.9") == nil)
     #expect(take(nil) == nil, "strangers have spent their share")

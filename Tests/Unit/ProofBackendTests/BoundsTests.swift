@@ -114,7 +114,7 @@ import Testing
     for (age, isKnown) in [(0, true), (86_400, true), (86_401, false)] as [(Int64, Bool)] {
       let openings = Openings(budget)
       let first = openings.take(for: "192.0.2.1", hasWorked: false, at: now)
-      openings.giveBack(try #require(first), at: now)
+      openings.opened(try #require(first), isCharged: false, at: now)
       // Another address uses up the share of all strangers.
       #expect(openings.take(for: "192.0.2.2", hasWorked: false, at: now) != nil)
       let later = openings.take(for: "192.0.2.1", hasWorked: false, at: now + age)

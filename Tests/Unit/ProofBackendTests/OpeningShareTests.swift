@@ -42,14 +42,14 @@ import Testing
     let openings = Openings(Self.budget(perAddress: 1, known: 0))
     for number in 0..<64 {
       let address = "192.0.2.\(number)"
-      openings.giveBack(try #require(take(openings, address)), at: Self.now)
+      openings.opened(try #require(take(openings, address)), isCharged: false, at: Self.now)
       // The share of the known is empty, so a known address gets none.
       #expect(take(openings, address) == nil, "\(number)")
     }
     let other = Openings(Self.budget(perAddress: 1))
     for number in 0..<64 {
       for _ in 0..<2 {
-        other.giveBack(try #require(take(other, "192.0.2.\(number)")), at: Self.now)
+        other.opened(try #require(take(other, "192.0.2.\(number)")), isCharged: false, at: Self.now)
       }
     }
   }
@@ -74,7 +74,7 @@ import Testing
     #expect(take(openings) != nil && take(openings) != nil && take(openings) == nil)
     let opening = try #require(take(openings, hasWorked: true))
     #expect(take(openings) == nil)
-    openings.giveBack(opening, at: Self.now)
+    openings.opened(opening, isCharged: false, at: Self.now)
     #expect(take(openings) == nil)
   }
 }

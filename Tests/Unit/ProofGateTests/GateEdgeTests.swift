@@ -102,17 +102,26 @@ import Testing
     }
   }
 
-  @Test("Each gate token that comes without a proof is charged, also one that opens")
+  @Test("Each gate token that comes without a proof is charged once, also one that opens")
   func charged() throws {
     var openings = OpeningBudget()
     openings.perAddress = OpeningBudget.Rate(burst: 1_000, perSecond: 0)
-    openings.strangers = OpeningBudget.Rate(burst: 4, perSecond: 0)
+    openings.strangers = OpeningBudget.Rate(burst: 3, perSecond: 0)
     openings.known = OpeningBudget.Rate(burst: 4, perSecond: 0)
+    openings.worked = OpeningBudget.Rate(burst: 2, perSecond: 0)
     let site = try ForwardSite.needing(openings: openings)
-    func admit() throws { _ = try site.requests.admit(token: site.token, from: Site.address) }
-    let opened = (0..<20).count { _ in (try? admit()) != nil }
-    #expect((1...8).contains(opened))
-    #expect(throws: RejectedRequest.busy) { try admit() }
+    func admit(_ token: String, hasWorked: Bool = false) throws {
+      _ = try site.requests.admit(token: token, from: Site.address, hasWorked: hasWorked)
+    }
+    let place = site.token.index(site.token.endIndex, offsetBy: -10)
+    let bad = site.token.replacingCharacters(at: place, with: site.token[place] == "A" ? "B" : "A")
+    // A stranger's: one without a head, one that does not open, and one that opens. Then the address is known.
+    #expect(throws: RejectedRequest.gate(.tokenLength)) { try admit("AAAA") }
+    #expect(throws: RejectedRequest.gate(.tokenSeal)) { try admit(bad) }
+    for _ in 0..<5 { try admit(site.token) }
+    #expect(throws: RejectedRequest.busy) { try admit(site.token) }
+    for _ in 0..<2 { try admit(site.token, hasWorked: true) }
+    #expect(throws: RejectedRequest.busy) { try admit(site.token, hasWorked: true) }
   }
 }
 
