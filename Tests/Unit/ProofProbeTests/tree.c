@@ -117,10 +117,16 @@ void tree_touch(const struct tree *tree, const char *path) {
   if (utimensat(AT_FDCWD, tree_path(tree, path), times, AT_SYMLINK_NOFOLLOW) != 0) die("utimensat", path);
 }
 
+void tree_overwrite(const char *path, off_t offset, char byte) {
+  static atomic_uint times;
+  const struct timespec own[2] = {{.tv_nsec = UTIME_OMIT},
+                                  {.tv_sec = 1000000001 + (time_t)atomic_fetch_add(&times, 1)}};
+  int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0 || pwrite(fd, &byte, 1, offset) != 1 || futimens(fd, own) != 0 || close(fd) != 0) die("poke", path);
+}
+
 void tree_poke(const struct tree *tree, const char *path, off_t offset, char byte) {
-  const char *full = tree_path(tree, path);
-  int fd = open(full, O_WRONLY | O_CLOEXEC);
-  if (fd < 0 || pwrite(fd, &byte, 1, offset) != 1 || close(fd) != 0) die("poke", full);
+  tree_overwrite(tree_path(tree, path), offset, byte);
 }
 
 void tree_copy(const struct tree *to, const struct tree *from) {

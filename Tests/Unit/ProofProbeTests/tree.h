@@ -41,7 +41,10 @@ void tree_remove(const struct tree *tree, const char *path);
 void tree_mode(const struct tree *tree, const char *path, mode_t mode);
 /// Sets mtime and atime to a time long ago.
 void tree_touch(const struct tree *tree, const char *path);
-/// Overwrites one byte, leaving the size.
+/// Overwrites one byte, leaving the size. The file's mtime is one that no other call gives: the clock of files stands
+/// still for up to 10 ms, and two changes in that time would else have the same times. Any thread may call it.
+void tree_overwrite(const char *path, off_t offset, char byte);
+/// The same, for a path below the root.
 void tree_poke(const struct tree *tree, const char *path, off_t offset, char byte);
 /// Like `cp -a`: types, modes, contents, links, times.
 void tree_copy(const struct tree *to, const struct tree *from);
