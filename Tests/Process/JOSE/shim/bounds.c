@@ -2,6 +2,8 @@
 
 /// The C shim at its bounds: sizes from both sides, one byte and none, each bit of a tag, and published values.
 
+#define _GNU_SOURCE
+
 #include "bounds.h"
 
 #include <openssl/crypto.h>
@@ -9,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,8 +88,18 @@ static void test_random(enum pfj_result (*draw)(uint8_t *, size_t), const char *
   that(large[0] == 0 && large[MESSAGE_MAX] == 0, "what was not drawn is zeros");
 }
 
+/// Whether a process may lock two pages more. A sanitizer has a `mlock` of its own, which does nothing.
+static int may_lock(void) {
+  void *const pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const int locks = pages != MAP_FAILED && syscall(SYS_mlock, pages, (size_t)8192) == 0;
+  if (pages != MAP_FAILED) munmap(pages, 8192);
+  return locks;
+}
+
 /// A heap is reserved once in a process, so each size has one of its own.
 static void test_reserve(void) {
+  const int locks = may_lock();
+  if (!locks) printf("a heap is not seen locked: this user may lock no memory\n");
   static const struct {
     size_t size;
     int stands;
@@ -99,7 +113,7 @@ static void test_reserve(void) {
       const int answer = pfj_secret_reserve(rows[i].size);
       // It stands without being locked where a process may lock less.
       int is_right = CRYPTO_secure_malloc_initialized() == rows[i].stands && answer <= rows[i].stands;
-      is_right = is_right && (answer == rows[i].stands || rows[i].size > 8192);
+      is_right = is_right && (answer == rows[i].stands || rows[i].size > 8192 || !locks);
       if (rows[i].stands) {
         uint8_t *secret = pfj_secret_new(1);
         uint8_t *huge = pfj_secret_new(rows[i].size + 1);
