@@ -145,7 +145,7 @@ def stop_under_fire(door):
         for client in clients:
             with contextlib.suppress(OSError):
                 client.sendall(REFUSED)
-        return process.wait(timeout=60)
+        return process.wait(timeout=600)
 
 
 def main():
@@ -181,7 +181,7 @@ def main():
                             process.stdin.write("r\n")
                             process.stdin.flush()
                 process.stdin.close()
-                checks.that(process.wait(timeout=60) == 0, f"{kind}: stops clean, status {process.returncode}")
+                checks.that(process.wait(timeout=600) == 0, f"{kind}: stops clean, status {process.returncode}")
     return checks.close()
 
 

@@ -13,6 +13,7 @@
 #include <microhttpd.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -50,9 +51,16 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *time) {
   return 0;
 }
 
-/// The time of a stop is over at once; the watch's never.
+/// The time of a stop is over at once; the watch's never. Only a stop wakes the watch: a wait may also end by itself.
 int __wrap_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *end) {
-  if (!pthread_equal(pthread_self(), stopping)) return pthread_cond_wait(condition, mutex);
+  if (!pthread_equal(pthread_self(), stopping)) {
+    const struct pfh_server *const server =
+        (const void *)((const char *)condition - offsetof(struct pfh_server, changed));
+    do {
+      pthread_cond_wait(condition, mutex);
+    } while (!server->is_ended && !atomic_load(&server->is_stopping));
+    return 0;
+  }
   if (waits < 8) ends[waits] = *end;
   waits += 1;
   return ETIMEDOUT;
