@@ -48,12 +48,12 @@ uint64_t __wrap_pfp_keep_clock(void) { return __real_pfp_keep_clock() + place_ah
 static char library[128], other[128];
 
 static bool copy_library(char path[128], const char *name, uid_t owner) {
-  char command[512];
+  char command[4608];
   Dl_info found;
   (void)snprintf(path, 128, "%s/%s", place.folder, name);
   // A library that this program is linked with.
   if (!CHECK(dladdr(dlsym(RTLD_DEFAULT, "call_late"), &found) != 0)) return false;
-  (void)snprintf(command, sizeof command, "cp '%.200s' '%s' && chmod 755 '%s'", found.dli_fname, path, path);
+  (void)snprintf(command, sizeof command, "cp '%.4000s' '%s' && chmod 755 '%s'", found.dli_fname, path, path);
   return CHECK_NUMBER(system(command), 0) && CHECK(chown(path, owner, owner) == 0);
 }
 

@@ -77,13 +77,13 @@ static void check(size_t index, uint8_t kind, uint8_t certain, const char *name,
 
 /// Opens a copy of a library under this name.
 static void *open_copy(const char *name) {
-  char from[512], to[160], command[800];
+  char from[4096], to[160], command[4608];
   ssize_t size = readlink("/proc/self/exe", from, sizeof from - 16);
   if (!CHECK(size > 0)) return NULL;
   from[size] = 0;
   (void)strcpy(strrchr(from, '/') + 1, "liblazy.so");
   (void)snprintf(to, sizeof to, "%s/%s", place.folder, name);
-  (void)snprintf(command, sizeof command, "cp '%.400s' '%s'", from, to);
+  (void)snprintf(command, sizeof command, "cp '%.4000s' '%s'", from, to);
   CHECK_NUMBER(system(command), 0);
   handles[opened] = dlopen(to, RTLD_NOW | RTLD_LOCAL);
   if (!CHECK(handles[opened] != NULL)) return NULL;
