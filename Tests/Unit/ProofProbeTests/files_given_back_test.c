@@ -144,7 +144,8 @@ static void however_it_ended(void) {
     at_hand = context((enum pfp_policy)(1 + way % 3), descriptors[way / 3], 40, (uint8_t)(1 + way % 2));
     CHECK(as_it_says(at_hand));
     for (unsigned outcome = WHOLE; outcome < OUTCOMES; outcome++) {
-      for (unsigned n = 1; n < 60; n = n * 2 + 1) {
+      // Odd and even in turn: 1, 2, 5, 10, 21, 42.
+      for (unsigned n = 1; n < 60; n = n * 2 + (n % 2 == 0)) {
         if (outcome == NO_MEMORY) {
           // All of it is known, and it is walked.
           CHECK_NUMBER(play(WHOLE, 0), PFP_OK);
