@@ -11,7 +11,7 @@ final class RawServer: Sendable {
   private let answer = CoreLock<(bytes: [UInt8], ends: Bool)>(([], true))
 
   init() throws {
-    let file = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let file = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
@@ -71,6 +71,8 @@ final class RawServer: Sendable {
           }
           if ends || sent < bytes.count { break }
         }
+        // The end of the connection, also while a new process of another test has it open.
+        shutdown(line, Int32(SHUT_RDWR))
         close(line)
       }.start()
     }

@@ -20,7 +20,7 @@ struct RequestBoundTests {
     host: String? = nil, method: String? = nil, fields: [HeaderField]? = nil
   ) -> TransportError? {
     var request = TransportRequest(
-      url: url ?? server.url("/a"), body: nil, timeout: .seconds(30), responseLimit: 100)
+      url: url ?? server.url("/a"), body: nil, timeout: .seconds(60), responseLimit: 100)
     request.addressFamily = family
     request.connectHost = host
     request.method = method

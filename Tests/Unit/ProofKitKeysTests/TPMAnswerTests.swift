@@ -49,6 +49,8 @@ private final class RefusingTPM: Sendable {
         }
         if way == .last { break }
       }
+      // The end of the connection, also while a new process of another test has it open.
+      shutdown(line, Int32(SHUT_RDWR))
       close(line)
     }
   }

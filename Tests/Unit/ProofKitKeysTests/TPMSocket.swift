@@ -8,7 +8,7 @@ import Testing
 enum TPMSocket {
   /// Makes the socket, and listens at it.
   static func listen(at path: String) throws -> Int32 {
-    let file = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    let file = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     let name = Array(path.utf8)

@@ -22,7 +22,7 @@ private func pipes() throws -> (own: [Int32], hardware: [Int32]) {
 /// Whether the other ends of a pipe are closed.
 private func isEnded(_ end: Int32) -> Bool {
   var polled = pollfd(fd: end, events: Int16(POLLIN), revents: 0)
-  let count = unsafe poll(&polled, 1, 10_000)
+  let count = unsafe poll(&polled, 1, 60_000)
   return count == 1 && polled.revents & Int16(POLLHUP) != 0
 }
 

@@ -95,7 +95,8 @@ struct LoopbackSocketTests {
       try GateClient.Challenge(challengeID(9)), at: "https://api.example.com", "GET", "/",
       handle: "h", .init())
     let start = #"rest=${0##*loopback=}; port=${rest%%&*}; state=${0##*state=};"#
-    let end = #"curl -s "http://127.0.0.1:$port/done?state=$state&data=$data" > /dev/null"#
+    let end =
+      #"curl -s --noproxy '*' "http://127.0.0.1:$port/done?state=$state&data=$data" > /dev/null"#
     let presenter = BrowserPresenter(command: ["/bin/bash", "-c", "\(start) \(script); \(end)"])
     return try await presenter.present(page)
   }
