@@ -42,7 +42,7 @@ package struct Server: Sendable {
       "host": "localhost", "port": "\(port)", "dbname": database, "user": user,
       "password": user.replacing("proof_", with: "") + "-secret",
       // A machine under load takes longer than the default of 2 s for many handshakes at once.
-      "sslrootcert": Self.file("authority.pem"), "connect_timeout": "30",
+      "sslrootcert": Self.file("authority.pem"), "connect_timeout": "60",
     ]
   }
 
@@ -52,7 +52,7 @@ package struct Server: Sendable {
       "host": Self.file("\(name)/socket"), "port": "\(port)", "dbname": database,
       "user": "postgres",
     ])
-    options.callTimeout = 20_000
+    options.callTimeout = 60_000
     let connection = try PostgresConnection(options)
     try connection.execute("SET synchronous_commit = local")
     return connection
@@ -74,13 +74,13 @@ package struct Server: Sendable {
     let database = "test_\(number)"
     let connection = try superuser()
     guard migrated else {
-      try connection.execute("CREATE DATABASE \(database) OWNER proof_migrator", timeout: 20_000)
+      try connection.execute("CREATE DATABASE \(database) OWNER proof_migrator", timeout: 60_000)
       return Database(server: self, name: database)
     }
     try Self.templates.withLock { made in
       if made[name] == nil {
         made[name] = true
-        try connection.execute("CREATE DATABASE migrated OWNER proof_migrator", timeout: 20_000)
+        try connection.execute("CREATE DATABASE migrated OWNER proof_migrator", timeout: 60_000)
         try connection.execute("ALTER ROLE proof_migrator SET synchronous_commit = local")
         let template = Database(server: self, name: "migrated")
         let migrator = try template.migrator()
@@ -90,7 +90,7 @@ package struct Server: Sendable {
         _ = try schema.grantGates()
       }
       try connection.execute(
-        "CREATE DATABASE \(database) TEMPLATE migrated OWNER proof_migrator", timeout: 20_000)
+        "CREATE DATABASE \(database) TEMPLATE migrated OWNER proof_migrator", timeout: 60_000)
     }
     return Database(server: self, name: database)
   }
@@ -107,7 +107,7 @@ package struct Database: Sendable {
   }
 
   /// Connects as the service's role, over TLS.
-  package func service(timeout: Int64 = 20_000) throws -> PostgresConnection {
+  package func service(timeout: Int64 = 60_000) throws -> PostgresConnection {
     try PostgresConnection(options(timeout: timeout))
   }
 
@@ -117,7 +117,7 @@ package struct Database: Sendable {
   }
 
   package func options(
-    user: String = "proof_service", timeout: Int64 = 20_000
+    user: String = "proof_service", timeout: Int64 = 60_000
   ) throws -> PostgresOptions {
     var options = try PostgresOptions(settings: server.settings(name, user: user))
     options.callTimeout = timeout

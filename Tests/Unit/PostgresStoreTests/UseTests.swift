@@ -323,7 +323,7 @@ struct UseTests {
 
   @Test("A batcher's lanes gather the uses of 24 threads, and survive a terminated backend")
   func lanes() throws {
-    let lanes = try (0..<2).map { _ in UseLane(try database.options(), patience: 20_000) }
+    let lanes = try (0..<2).map { _ in UseLane(try database.options(), patience: 60_000) }
     let batcher = Batcher(lanes: lanes)
     let expiry = expiry
     let outcomes = CoreLock<[ChallengeUsed.Outcome]>([])

@@ -26,7 +26,7 @@ struct UseWorkload {
   var calls = 40
   var fault = Fault.none
   /// Milliseconds of a call.
-  var timeout: Int64 = 20_000
+  var timeout: Int64 = 60_000
   /// The calls with an unknown outcome.
   let unknown = UnknownCalls()
   let expiry = Int32(Date().timeIntervalSince1970) / 60 * 60 + 330

@@ -22,7 +22,7 @@ import Testing
       case .file: try LedgerPlace.open(folder.path(name))
       case .postgres:
         try PostgresIssueLedger(
-          ReplayStoreTests.Kind.database(of: folder).options(), named: name, patience: 20_000)
+          ReplayStoreTests.Kind.database(of: folder).options(), named: name, patience: 60_000)
       }
     }
   }

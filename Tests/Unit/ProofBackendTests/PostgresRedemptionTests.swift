@@ -83,7 +83,7 @@ extension RedemptionStoreTests {
         judgements += 1
         try? watcher.execute(
           """
-          SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity
+          SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
           WHERE datname = '\(database.name)' AND state = 'idle in transaction'
           """)
         return [7]

@@ -58,7 +58,7 @@ import Testing
       _ folder: TestFolder, _ audience: AudienceID
     ) throws -> any RedemptionStore {
       var settings = PostgresAccountStore.Settings()
-      settings.patience = 20_000
+      settings.patience = 60_000
       return try PostgresAccountStore(
         database(of: folder).options(), creating: "account", settings
       ).redemptions(for: audience)
@@ -69,7 +69,7 @@ import Testing
       _ folder: TestFolder, _ audience: AudienceID
     ) throws -> any RedemptionStore {
       try PostgresReplayStore(
-        database(of: folder).options(user: "proof_gate"), ofGates: "\(audience)", patience: 20_000)
+        database(of: folder).options(user: "proof_gate"), ofGates: "\(audience)", patience: 60_000)
     }
 
     /// The folder's database: a file holds its name.

@@ -18,7 +18,7 @@ import Testing
 
   private func store(_ name: String) throws -> PostgresAccountStore {
     var settings = PostgresAccountStore.Settings()
-    settings.patience = 20_000
+    settings.patience = 60_000
     return try PostgresAccountStore(database.options(), creating: name, settings)
   }
 
@@ -187,7 +187,7 @@ import Testing
     try alone.superuser().execute("SELECT pf2.make_account('account')")
     var settings = PostgresAccountStore.Settings()
     settings.patience = 0
-    let store = try PostgresAccountStore(alone.options(timeout: 1_000), opening: nil, settings)
+    let store = try PostgresAccountStore(alone.options(timeout: 2_000), opening: nil, settings)
     try Server.aloneTurn.withLock { _ in try expectNoPresent(of: store) }
   }
 

@@ -27,7 +27,7 @@ struct StoreKind: Sendable, CustomTestStringConvertible {
     let options = try Server.main.database().options()
     _ = try PostgresAccountStore(options, creating: "other")
     var settings = PostgresAccountStore.Settings()
-    settings.patience = 20_000
+    settings.patience = 60_000
     return try PostgresAccountStore(options, creating: "account", settings)
   }
 }
