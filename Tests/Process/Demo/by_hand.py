@@ -399,7 +399,9 @@ class AtALock(unittest.TestCase):
         lines = tap.stdout.read().splitlines()
         kinds = [line.split()[0] for line in lines]
         self.assertEqual([line for line in lines if line.startswith("verdict")], ["verdict device differs"])
-        self.assertEqual((kinds[:2], kinds.count("command")), (["command", "verdict"], 3), lines)
+        # The app may send its next command before the tap has told the verdict that it passed on.
+        self.assertIn(kinds, (["command", "verdict", "command", "command"],
+                              ["command", "command", "verdict", "command"]), lines)
         for line in lines:
             if line.startswith("command"):
                 self.assertIn(b"status".hex(), line)
