@@ -228,7 +228,7 @@ struct FunctionEdgeTests {
 
   @Test(
     "A step back waits for a row that is being written, and refuses to lose it",
-    .timeLimit(.minutes(1)),
+    .timeLimit(.minutes(5)),
     arguments: [
       (9, "pf.ledger (name) VALUES ('a')"),
       (8, "pf.replay (account, audience) VALUES (0, 'gate')"),

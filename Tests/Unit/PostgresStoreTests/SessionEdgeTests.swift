@@ -59,7 +59,7 @@ struct SessionEdgeTests {
       """)
   }
 
-  @Test("A connection that is let go ends its backend", .timeLimit(.minutes(1)))
+  @Test("A connection that is let go ends its backend", .timeLimit(.minutes(5)))
   func released() throws {
     let watcher = try Server.main.superuser()
     let backend: Int32

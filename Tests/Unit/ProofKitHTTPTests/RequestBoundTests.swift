@@ -5,7 +5,7 @@ import ProofKitHTTP
 import ProofModel
 import Testing
 
-@Suite("Requests that a transport takes", .timeLimit(.minutes(1)))
+@Suite("Requests that a transport takes", .timeLimit(.minutes(5)))
 struct RequestBoundTests {
   private let server: RawServer
   private let transport = CurlTransport(.init(allowsPlainLoopback: true))

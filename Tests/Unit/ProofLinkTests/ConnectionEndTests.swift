@@ -23,7 +23,7 @@ private final class LateClock: Clock {
 }
 
 extension BenchTests {
-  @Suite("A connection's call at its end", .timeLimit(.minutes(1)))
+  @Suite("A connection's call at its end", .timeLimit(.minutes(5)))
   struct ConnectionEndTests {
     @Test("hardware that wants no more for as long as the call may last ends it")
     func busy() async throws {

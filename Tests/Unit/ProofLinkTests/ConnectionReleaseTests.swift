@@ -101,7 +101,7 @@ private final class LateTransport: LinkTransport {
 }
 
 extension BenchTests {
-  @Suite("A connection's call, and what it leaves", .timeLimit(.minutes(1)))
+  @Suite("A connection's call, and what it leaves", .timeLimit(.minutes(5)))
   struct ConnectionReleaseTests {
     private func connection(
       _ stage: Stage, _ clock: SleepClock

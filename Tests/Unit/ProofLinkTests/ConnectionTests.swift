@@ -106,7 +106,7 @@ extension BenchTests {
 
     @Test(
       "an app that cannot be measured is told so, and is never accused",
-      .timeLimit(.minutes(1)), arguments: [true, false])
+      .timeLimit(.minutes(5)), arguments: [true, false])
     func notMeasured(isHeld: Bool) async throws {
       let bench = try Bench(seed: 12)
       let stage = try Stage(bench)
@@ -333,7 +333,7 @@ extension BenchTests {
       #expect(search.endCount.withLock { $0 } == 1)
     }
 
-    @Test("a released connection leaves no link", .timeLimit(.minutes(1)))
+    @Test("a released connection leaves no link", .timeLimit(.minutes(5)))
     func forgotten() async throws {
       let bench = try Bench(seed: 8)
       let stage = try Stage(bench)
@@ -404,7 +404,7 @@ extension BenchTests {
 
     @Test(
       "a copy on another device is refused, and the call does not go on until its deadline",
-      .timeLimit(.minutes(1)))
+      .timeLimit(.minutes(5)))
     func copied() async throws {
       let bench = try Bench(seed: 16)
       let stage = try Stage(bench)

@@ -58,7 +58,7 @@ struct PipeFrameTests {
 }
 
 /// A channel, with the test at the other end.
-@Suite("A link over a pipe at its bounds", .timeLimit(.minutes(1)))
+@Suite("A link over a pipe at its bounds", .timeLimit(.minutes(5)))
 struct PipeBoundTests {
   private static func sockets() throws -> (own: Int32, other: Int32) {
     var ends: [Int32] = [0, 0]

@@ -76,7 +76,7 @@ private func putsOffPipeSignals() -> Bool {
 }
 
 /// Each test runs in a process of its own, where no other test opens a file or gets a signal.
-@Suite("A link over a pipe, and the system's descriptors and signals", .timeLimit(.minutes(1)))
+@Suite("A link over a pipe, and the system's descriptors and signals", .timeLimit(.minutes(5)))
 struct PipeDescriptorTests {
   @Test("leaves none open when it is over")
   func ended() async {

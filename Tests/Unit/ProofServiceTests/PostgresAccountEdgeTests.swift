@@ -59,7 +59,7 @@ extension PostgresAccountStoreTests {
     #expect(try store.image(of: []).revision == 1)
   }
 
-  @Test(.timeLimit(.minutes(1))) func `a store without readers commits no rows by itself`() throws {
+  @Test(.timeLimit(.minutes(5))) func `a store without readers commits no rows by itself`() throws {
     let database = try Server.main.database()
     let idle = try PostgresAccountStore(database.options(), creating: "idle")
     var settings = PostgresAccountStore.Settings()

@@ -74,7 +74,7 @@ import Testing
     #expect(counted.content.devices == 3 && counted.age != .present && counted.age != .unknown)
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func `a store with readers commits rows by itself, so an idle account does not look old`()
     throws
   {

@@ -76,7 +76,7 @@ extension StoreMoveTests {
     #expect(try scene.database.superuser().number("SELECT count(*) FROM pf.replay") == 0)
   }
 
-  @Test(.enabled(if: Server.isThere), .timeLimit(.minutes(1)))
+  @Test(.enabled(if: Server.isThere), .timeLimit(.minutes(5)))
   func `a mark waits for the changes that were begun before it`() throws {
     let scene = try Scene()
     let user = try scene.database.service()

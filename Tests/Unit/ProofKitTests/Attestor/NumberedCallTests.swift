@@ -7,7 +7,7 @@ import Testing
 
 /// Callers that wait at the same time have numbers of their own: each is told, and one that leaves
 /// takes no other with it.
-@Suite("Callers that wait at the same time", .timeLimit(.minutes(1)))
+@Suite("Callers that wait at the same time", .timeLimit(.minutes(5)))
 struct NumberedCallTests {
   @Test("each watcher is told of each update")
   func watchers() async throws {

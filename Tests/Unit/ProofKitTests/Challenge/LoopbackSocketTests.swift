@@ -44,7 +44,7 @@ private func useLoopback() throws {
   }
 }
 
-@Suite("The port for a browser, and its descriptors", .timeLimit(.minutes(1)))
+@Suite("The port for a browser, and its descriptors", .timeLimit(.minutes(5)))
 struct LoopbackSocketTests {
   @Test("after its wait none is open, whatever its browsers did")
   func ended() async {

@@ -35,7 +35,7 @@ struct GateWorkerTests {
     #expect(stage.session.state.withLock { $0.isDormant } && stage.asked == 1)
   }
 
-  @Test("wakes for the first call after a long rest", .timeLimit(.minutes(1)))
+  @Test("wakes for the first call after a long rest", .timeLimit(.minutes(5)))
   func dormant() throws {
     let (stage, second) = try started()
     rest(stage)
@@ -60,7 +60,7 @@ struct GateWorkerTests {
     stage.session.stop()
   }
 
-  @Test("asks the service at once about an app that has changed", .timeLimit(.minutes(1)))
+  @Test("asks the service at once about an app that has changed", .timeLimit(.minutes(5)))
   func changed() throws {
     let (stage, second) = try started()
     stage.stage.scene.state.withLock { $0.looks[.environment] = 1 }
