@@ -60,7 +60,8 @@ import Testing
     for hasWorked in [false, true] {
       // The first one is a stranger's, and the others of the known, or of those who worked.
       for _ in 0..<4 {
-        strangers.giveBack(try #require(take(strangers, hasWorked: hasWorked)), at: Self.now)
+        let taken = try #require(take(strangers, hasWorked: hasWorked))
+        strangers.opened(taken, isCharged: false, at: Self.now)
       }
       #expect(take(strangers, hasWorked: hasWorked) != nil)
       #expect(take(strangers, hasWorked: hasWorked) == nil)
