@@ -16,6 +16,7 @@ package final class FolderLock: Sendable {
   }
 
   private let file: Int32
+  private let owner = getpid()
 
   /// Takes the lock, or throws the holder's process id.
   ///
@@ -62,7 +63,12 @@ package final class FolderLock: Sendable {
   /// The length of the lock's file: the longest process id and line ends.
   private static let byteCount = 16
 
-  deinit { _ = close(file) }
+  deinit {
+    // A process that was forked meanwhile has the open file, too, and keeps the lock until it ends.
+    // It must not end the lock of its parent.
+    if getpid() == owner { _ = flock(file, LOCK_UN) }
+    _ = close(file)
+  }
 
   private static func holder(_ file: Int32) -> Int32? {
     var text = [UInt8](repeating: 0, count: byteCount)
