@@ -330,7 +330,7 @@ PFC_APART static uint8_t judge_in_channel(const struct pfc_verifier *verifier, i
   uint8_t verdict = judge_slot(verifier, slot);
   if (verdict != PFC_VERDICT_NONE) return verdict;
   if (pfc_kind_is_integrity(channel->kind)) {
-    permitted = slot->integrity_classes | pfc_grant_lent(verifier, index);
+    permitted = (uint16_t)(slot->integrity_classes | pfc_grant_lent(verifier, index));
   }
   if (((permitted >> command->command_class) & 1u) == 0) return PFC_VERDICT_NOT_PERMITTED;
   return pfc_channel_verdict(channel->kind);
