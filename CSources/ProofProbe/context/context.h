@@ -23,7 +23,6 @@ struct pfp_single {
   bool guarded;  ///< No program of this process's user can change the bytes without moving ctime.
   struct pfp_identity identity;
   uint8_t content[PFP_HASH_BYTES];
-  uint32_t path_size;
   char path[];
 };
 

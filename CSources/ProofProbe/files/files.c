@@ -174,7 +174,6 @@ static void single_keep(struct pfp_files *files, const char *path, const struct 
       return;
     }
     (void)strcpy(single->path, path);
-    single->path_size = item->path_size;
     single->next = files->singles;
     files->singles = single;
     files->singles_bytes += size;

@@ -67,9 +67,6 @@ static void add(struct pfp_files_statistics *sum, const struct pfp_files_statist
   sum->bytes_read += part->bytes_read;
   sum->retries += part->retries;
   sum->reused += part->reused;
-  sum->unkept_foreign += part->unkept_foreign;
-  sum->unkept_recent += part->unkept_recent;
-  sum->unkept_writers += part->unkept_writers;
 }
 
 void pfp_run_end(struct pfp_run *run) {
