@@ -55,7 +55,7 @@ package final class FolderLock: Sendable {
     }
     // The process id is for people only; the lock needs no content. It is written over the earlier
     // one at full length and the file is never cut: ext4 may wait for its journal then.
-    var text = Array("\(getpid())".utf8)
+    var text = Array("\(owner)".utf8)
     text += repeatElement(UInt8(ascii: "\n"), count: Self.byteCount - text.count)
     _ = unsafe pwrite(file, text, text.count, 0)
   }
