@@ -93,7 +93,7 @@ CHANNEL_MUTANTS = [
     (33, "a device match has the classes of an integrity match in a channel", "channel",
      [(JUDGEMENT, "  if (pfc_kind_is_integrity(channel->kind)) {\n", "  if (channel != NULL) {\n")]),
     (33, "a loan is not looked at in a channel", "channel",
-     [(JUDGEMENT, "    permitted = slot->integrity_classes | pfc_grant_lent(verifier, index);",
+     [(JUDGEMENT, "    permitted = (uint16_t)(slot->integrity_classes | pfc_grant_lent(verifier, index));",
        "    permitted = slot->integrity_classes;")]),
     (33, "uses and attempts are not looked at in a channel", "channel",
      [(JUDGEMENT, "  uint16_t permitted = slot->device_classes;\n  uint8_t verdict = judge_slot(verifier, slot);\n",
