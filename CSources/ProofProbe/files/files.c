@@ -88,7 +88,6 @@ static void begin(struct pfp_files *files) {
   (void)pfp_files_fail(files, PFP_OK, 0, "", 0);
 }
 
-
 /// Result for an error about the very path that was asked for.
 static int about(struct pfp_files *files, int error, const char *path) {
   int result = PFP_E_UNREADABLE;
