@@ -2,6 +2,7 @@
 
 """`.ci/parts.sh`, `.ci/counted`, `run-swift`: every part is counted once, and what is said stays to be read."""
 
+import json
 import os
 import unittest
 
@@ -53,14 +54,19 @@ class Counted(unittest.TestCase):
 
 
 class SwiftTests(unittest.TestCase):
+    def run_swift(self, lines, **variables):
+        """Runs the package's tests, played by lines of shell: $2 is the file of results, $4 that of events."""
+        folder = fresh(self.id().rsplit(".", 1)[1])
+        script(folder / "swift", 'while [ "$1" != --xunit-output ]; do shift; done\n' + lines)
+        result = run(ROOT / "Tests" / "Unit" / "run-swift", "--filter", "planted",
+                     PATH=f"{folder}:{os.environ['PATH']}", **variables)
+        return result.returncode, result.stdout.splitlines()
+
     def played(self, *cases, status=0):
         """The package's tests, played by a swift that says what came of them."""
-        folder = fresh(self.id().rsplit(".", 1)[1])
-        script(folder / "swift", 'while [ "$1" != --xunit-output ]; do shift; done\n'
-               f"echo '<testsuites>{''.join(cases)}</testsuites>' >\"$2\"\nexit {status}\n")
-        result = run(ROOT / "Tests" / "Unit" / "run-swift", "--filter", "planted",
-                     PATH=f"{folder}:{os.environ['PATH']}")
-        return result.returncode, result.stdout.splitlines()[-1]
+        status, lines = self.run_swift(
+            f"echo '<testsuites>{''.join(cases)}</testsuites>' >\"$2\"\nexit {status}\n")
+        return status, lines[-1]
 
     def test_what_holds_and_what_does_not_is_counted(self):
         self.assertEqual(self.played("<testcase/>", "<testcase/>"), (0, "2 passed, 0 failed"))
@@ -73,3 +79,26 @@ class SwiftTests(unittest.TestCase):
     def test_where_no_test_was_played_nothing_has_passed(self):
         self.assertEqual(self.played(), (1, "0 passed, 1 failed"))
         self.assertEqual(self.played("<testcase><skipped/></testcase>"), (1, "0 passed, 1 failed"))
+
+    def test_tests_that_do_not_go_on_are_ended_and_named(self):
+        def event(kind, test):
+            return json.dumps({"kind": "event", "payload": {"kind": kind, "testID": test}})
+
+        events = "\n".join([event("testCaseStarted", "Door.opens()"), event("testCaseStarted", "Door.shuts()"),
+                            event("testCaseEnded", "Door.opens()"), '{"kind": "ev'])
+        status, lines = self.run_swift(f"cat >\"$4\" <<'END'\n{events}\nEND\nsleep 1000\n", SWIFT_TESTS_SILENCE="1")
+        self.assertEqual((status, lines[-1]), (1, "0 passed, 1 failed"))
+        self.assertEqual([line for line in lines if line.startswith("error: ")],
+                         ["error: no test has begun or ended for 1 s; these were under way:", "error:   Door.shuts()"])
+
+    def test_a_build_may_be_silent_for_long(self):
+        status, lines = self.run_swift("sleep 3\necho '<testsuites><testcase/></testsuites>' >\"$2\"\n",
+                                       SWIFT_TESTS_SILENCE="1")
+        self.assertEqual((status, lines[-1]), (0, "1 passed, 0 failed"))
+
+    def test_a_process_that_a_test_left_behind_has_failed_it(self):
+        status, lines = self.run_swift("echo '<testsuites><testcase/></testsuites>' >\"$2\"\nsleep 20 &\n",
+                                       SWIFT_TESTS_SILENCE="1")
+        self.assertEqual((status, lines[-1]), (1, "1 passed, 1 failed"))
+        self.assertIn("error: a process that a test started has not ended with the tests: it has their output open",
+                      lines)
