@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
+import OwnThreads
 import ProofJOSE
 import ProofModel
 import SeededRandom
@@ -191,7 +191,7 @@ import Testing
       let challenge = try bench.challenge(bench.app)
       let report = try bench.app.report(.init(.token, name: Bench.api), answering: challenge)
       let answers = Mutex<Set<[UInt8]>>([])
-      DispatchQueue.concurrentPerform(iterations: 8) { _ in
+      onThreads(8) { _ in
         let response = bench.post("/v1/report", report)
         precondition(response.status == 200)
         _ = answers.withLock { $0.insert(response.body) }

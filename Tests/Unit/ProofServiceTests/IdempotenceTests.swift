@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
 import Foundation
 import HTTPServing
+import OwnThreads
 import ProofJOSE
 import ProofModel
 import Synchronization
@@ -207,7 +207,7 @@ import Testing
     }
     let challenges = try apps.map { try bench.challenge($0) }
     let outcomes = CoreLock([AttestationAnswer.Outcome](repeating: .askAgain, count: count))
-    DispatchQueue.concurrentPerform(iterations: count) { number in
+    onThreads(count) { number in
       let report = try! apps[number].report(
         .init(.token, name: Bench.api), answering: challenges[number])
       let answer = try! AttestationAnswer(
@@ -264,7 +264,7 @@ import Testing
       var ended = 0
     }
     let load = CoreLock(Load())
-    DispatchQueue.concurrentPerform(iterations: 5) { thread in
+    onThreads(5) { thread in
       guard thread > 0 else {
         while true {
           let (isOver, isDue) = load.withLock { load in

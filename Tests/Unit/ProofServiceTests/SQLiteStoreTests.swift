@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
 import Foundation
 import OwnThreads
 import ProofModel
@@ -220,7 +219,7 @@ import Testing
       let uses = SeededUses(seed)
       let descriptor = unsafe open(log, O_CREAT | O_WRONLY | O_APPEND, 0o600)
       let done = Atomic(0)
-      DispatchQueue.concurrentPerform(iterations: 4) { thread in
+      onThreads(4) { thread in
         for index in stride(from: thread, to: 400, by: 4) {
           let outcome = try! store.use(uses.use(index))
           try! store.apply([.insert(.deviceString, "\(index)", [1])])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
 import Foundation
+import OwnThreads
 import ProofModel
 import Testing
 
@@ -370,7 +370,7 @@ import Testing
     }
     let tally = CoreLock(Tally())
     // Threads 0 to 3 have one report, 4 to 7 another; each has made an answer of its own.
-    DispatchQueue.concurrentPerform(iterations: 8) { thread in
+    onThreads(8) { thread in
       for salt in salts {
         let use = try! spender.use(
           salt, by: device, report: UInt8(thread / 4), answer: [UInt8(thread)])
@@ -396,7 +396,7 @@ import Testing
   func `no thread's note of a device is lost to another's`(_ kind: StoreKind) throws {
     let spender = try spender(kind)
     let store = spender.store
-    DispatchQueue.concurrentPerform(iterations: 8) { thread in
+    onThreads(8) { thread in
       for _ in 0..<10 {
         let salt = Salt.random()
         while true {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
+import OwnThreads
 import ProofBackend
 import ProofJOSE
 import ProofModel
@@ -57,12 +57,12 @@ import Testing
     let bench = try Bench(
       try SQLiteStore(creatingAt: place.path(of: "store")),
       policy: [.secureStrings: "on", .deviceRate: "0"])
-    DispatchQueue.concurrentPerform(iterations: 16) { index in
+    onThreads(16) { index in
       let answer = try! ask(bench, "\(index)", define: "value \(index)")
       precondition(answer.outcome == .done)
     }
     for index in 0..<16 { #expect(try ask(bench, "\(index)").secureString == "value \(index)") }
-    DispatchQueue.concurrentPerform(iterations: 16) { index in
+    onThreads(16) { index in
       _ = try! ask(bench, "\(index)", define: "")
     }
     #expect(try bench.store.rows(of: .deviceString) == [])

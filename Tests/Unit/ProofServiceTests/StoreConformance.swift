@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
 import Foundation
+import OwnThreads
 import ProofModel
 import Synchronization
 import Testing
@@ -102,7 +102,7 @@ import Testing
     defer { withExtendedLifetime(place) {} }
     try store.apply([.insert(.api, "taken", [])])
     let refused = Atomic(0)
-    DispatchQueue.concurrentPerform(iterations: 8) { thread in
+    onThreads(8) { thread in
       for round in 0..<25 {
         try! store.apply([.insert(.api, "\(thread).\(round)", [1])])
         _ = try! store.advance("count", by: 1)
