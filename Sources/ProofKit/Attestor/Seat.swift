@@ -32,6 +32,7 @@ final class Handover<Value: Sendable>: Sendable {
   }
 
   /// Waits for the value. Further calls return the same value.
+  @available(*, noasync, message: "it blocks a thread that another task may need")
   func wait() -> Value {
     signal.wait()
     signal.signal()
@@ -43,6 +44,7 @@ final class Handover<Value: Sendable>: Sendable {
 
   /// Waits for the value; nil if it did not come in time. A time over 30 years is taken for 30
   /// years.
+  @available(*, noasync, message: "it blocks a thread that another task may need")
   func wait(for time: Duration) -> Value? {
     let (seconds, attoseconds) = min(max(time, .zero), Self.longest).components
     let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000

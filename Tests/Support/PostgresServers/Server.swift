@@ -59,6 +59,7 @@ package struct Server: Sendable {
   }
 
   /// Waits until a backend waits for a lock.
+  @available(*, noasync)
   package func waitForLock(of backend: Int32) throws {
     let watcher = try superuser()
     let text = "SELECT count(*) FROM pg_locks WHERE pid = \(backend) AND NOT granted"

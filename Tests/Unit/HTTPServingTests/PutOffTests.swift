@@ -28,6 +28,7 @@ private final class Sleepers: Sendable {
   }
 
   /// Returns when so many more have come.
+  @available(*, noasync)
   func wait(for count: Int = 1) { for _ in 0..<count { arrived.wait() } }
 
   var count: Int { waiting.withLock { $0.count } }

@@ -143,6 +143,7 @@ final class UnknownCalls: Sendable {
   func end() { tell { $0.isOver = true } }
 
   /// Waits until there are more than `count`, or the round has ended.
+  @available(*, noasync)
   func wait(beyond count: Int) {
     change.lock()
     defer { change.unlock() }

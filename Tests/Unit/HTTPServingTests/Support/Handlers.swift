@@ -43,6 +43,7 @@ final class Gate: Sendable {
   }
 
   /// Returns when a handler has come to the gate.
+  @available(*, noasync)
   func waitForArrival() { arrived.wait() }
 
   func open() { opened.signal() }
@@ -61,6 +62,7 @@ final class Stop: Sendable {
     }.start()
   }
 
+  @available(*, noasync)
   func wait() -> Bool? {
     done.wait()
     return result.withLock { $0 }

@@ -65,7 +65,7 @@ struct PoolTests {
     #expect(pool.threadCount == 3)
     #expect(begun.wait(timeout: .now()) == .timedOut)
     gate.open()
-    #expect(ended.wait())
+    #expect(await ended.arrival())
     #expect(Set(ran.withLock { $0 }) == Set(0..<10) && pool.threadCount <= 3)
   }
 

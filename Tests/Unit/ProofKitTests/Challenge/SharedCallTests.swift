@@ -36,12 +36,10 @@ struct SharedCallTests {
     let callers = (0..<5).map { _ in Caller() }
     for caller in callers { calls.begin("a", caller.place, body) }
     latch.give(true)
-    for caller in callers { await caller.answer.arrival() }
-    #expect(callers.map { $0.answer.wait() } == [1, 1, 1, 1, 1])
+    for caller in callers { #expect(await caller.answer.arrival() == 1) }
     let later = Caller()
     calls.begin("a", later.place, body)
-    await later.answer.arrival()
-    #expect(later.answer.wait() == 2)
+    #expect(await later.answer.arrival() == 2)
   }
 
   @Test("of different keys run apart")
@@ -54,11 +52,9 @@ struct SharedCallTests {
       return 1
     }
     calls.begin("b", other.place) { _ in 2 }
-    await other.answer.arrival()
-    #expect(other.answer.wait() == 2)
+    #expect(await other.answer.arrival() == 2)
     latch.give(true)
-    await one.answer.arrival()
-    #expect(one.answer.wait() == 1)
+    #expect(await one.answer.arrival() == 1)
   }
 
   @Test("leave one by one: the body ends early when the last one has left, and makes room")
@@ -76,20 +72,19 @@ struct SharedCallTests {
       }
     }
     calls.begin("a", other.place) { _ in 9 }
-    await begun.arrival()
-    let cancellation = begun.wait()
+    let cancellation = await begun.arrival()
     calls.leave("a", one.place, -1)
-    #expect(one.answer.wait() == -1 && !cancellation.isCancelled)
+    #expect(await one.answer.arrival() == -1)
+    #expect(!cancellation.isCancelled)
     // A place that has left, or that never was, ends nothing.
     calls.leave("a", one.place, -3)
     calls.leave("b", other.place, -2)
     #expect(!cancellation.isCancelled)
-    #expect(other.answer.wait() == -2)
+    #expect(await other.answer.arrival() == -2)
     calls.leave("a", other.place, -4)
     #expect(cancellation.isCancelled)
     await ended.arrival()
     calls.begin("a", next.place) { _ in 3 }
-    await next.answer.arrival()
-    #expect(next.answer.wait() == 3)
+    #expect(await next.answer.arrival() == 3)
   }
 }

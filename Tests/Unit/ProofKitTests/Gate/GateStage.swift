@@ -149,12 +149,9 @@ struct GateStage {
 
 extension Handover {
   /// Waits for the value without a thread of the pool: the task that gives it may need that thread.
-  func arrival() async {
+  @discardableResult func arrival() async -> Value {
     await withCheckedContinuation { continuation in
-      CoreThread.run {
-        _ = self.wait()
-        continuation.resume()
-      }
+      CoreThread.run { continuation.resume(returning: self.wait()) }
     }
   }
 }

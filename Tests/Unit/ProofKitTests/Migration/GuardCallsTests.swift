@@ -87,20 +87,14 @@ struct GuardCallsTests {
     let calls = EventCalls(attestor)
     let ended = Handover<AttestationError?>()
     calls.start { ended.give($0) }
-    let error = await withCheckedContinuation { continuation in
-      CoreThread.run { continuation.resume(returning: ended.wait()) }
-    }
-    #expect(error == nil)
+    #expect(await ended.arrival() == nil)
     let text = calls.info(3300, account: "ada", data: [1])
     #expect(text.utf8.count == 88)
     #expect(calls.info(1) == "" && calls.info(3300, account: "") == "")
     let other = try AppStage(claims: ["dom": #"{"api.example.com":"proof"}"#])
     let failed = Handover<AttestationError?>()
     EventCalls(other.attestor).start { failed.give($0) }
-    let refusal = await withCheckedContinuation { continuation in
-      CoreThread.run { continuation.resume(returning: failed.wait()) }
-    }
-    #expect(refusal?.status == .badURL)
+    #expect(await failed.arrival()?.status == .badURL)
   }
 
   @Test("an API without a gate gets the request as it is, with its pins and the call's limits")
