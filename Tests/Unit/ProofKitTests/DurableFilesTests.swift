@@ -140,7 +140,7 @@ struct DurableFilesTests {
   }
 
   /// A process that was forked from this one, and runs `body`.
-  private func forked(_ body: () -> Void) throws -> Int32 {
+  private static func forked(_ body: () -> Void) throws -> Int32 {
     typealias Fork = @convention(c) () -> Int32
     let symbol = unsafe try #require(dlsym(nil, "fork"))
     let child = unsafe unsafeBitCast(symbol, to: Fork.self)()
@@ -150,21 +150,25 @@ struct DurableFilesTests {
   }
 
   @Test("a lock ends with its owner's value, whatever a forked process does")
-  func forks() throws {
-    let place = try Place()
-    let path = "\(place.path)/lock"
-    var status: Int32 = 0
-    var locks = [try FolderLock(path)]
-    let releasing = try forked { locks = [] }
-    #expect(unsafe waitpid(releasing, &status, 0) == releasing && status == 0)
-    #expect(throws: FolderLock.Refusal.held(by: getpid())) { _ = try FolderLock(path) }
+  func forks() async {
+    // In a process of its own: a fork has the locks of all threads as they are at its moment, and
+    // each file that another test has open.
+    await #expect(processExitsWith: .success) {
+      let place = try Place()
+      let path = "\(place.path)/lock"
+      var status: Int32 = 0
+      var locks = [try FolderLock(path)]
+      let releasing = try Self.forked { locks = [] }
+      #expect(unsafe waitpid(releasing, &status, 0) == releasing && status == 0)
+      #expect(throws: FolderLock.Refusal.held(by: getpid())) { _ = try FolderLock(path) }
 
-    let living = try forked { while true { pause() } }
-    #expect(locks.count == 1)
-    locks = []
-    #expect(throws: Never.self) { _ = try FolderLock(path) }
-    #expect(kill(living, SIGKILL) == 0)
-    #expect(unsafe waitpid(living, &status, 0) == living)
+      let living = try Self.forked { while true { pause() } }
+      #expect(locks.count == 1)
+      locks = []
+      #expect(throws: Never.self) { _ = try FolderLock(path) }
+      #expect(kill(living, SIGKILL) == 0)
+      #expect(unsafe waitpid(living, &status, 0) == living)
+    }
   }
 
   @Test("a lock's file that names no process, or cannot be opened, is told")
