@@ -353,7 +353,7 @@ let package = Package(
       dependencies: [
         "ProofKit", "ProofModel", "ProofRequest", "ProofGate", "ProofBackend", "ProofJOSE",
         "DurableFiles", "FolderModel", "ReasonRows", "SeededRandom", "AllocationCounter",
-        "ProofMigration", "ProofKitTesting",
+        "ProofMigration", "ProofKitTesting", "OpenFiles",
       ],
       path: "Tests/Unit/ProofKitTests", swiftSettings: strictSwift),
     .testTarget(
@@ -411,7 +411,8 @@ let package = Package(
       dependencies: [
         "AccountStores", "PostgresBackend", "PostgresServers", "PostgresStore", "ProofBackend",
         "ProofService", "ProofRequest", "ProofKit", "ProofKitKeys", "ProofModel",
-        "ProofJOSE", "DurableFiles", "FolderModel", "ReasonRows", "SeededRandom", "OwnThreads",
+        "ProofJOSE", "DurableFiles", "FolderModel", "ReasonRows", "SeededRandom", "OpenFiles",
+        "OwnThreads",
       ],
       path: "Tests/Unit/ProofBackendTests", swiftSettings: strictSwift),
     .testTarget(
@@ -427,6 +428,7 @@ let package = Package(
     .target(
       name: "SeededRandom", dependencies: ["ProofBytes"], path: "Tests/Support/SeededRandom",
       swiftSettings: strictSwift),
+    .target(name: "OpenFiles", path: "Tests/Support/OpenFiles", swiftSettings: strictSwift),
     .target(name: "OwnThreads", path: "Tests/Support/OwnThreads", swiftSettings: strictSwift),
     .testTarget(
       name: "HTTPServingTests",
@@ -437,7 +439,7 @@ let package = Package(
       dependencies: [
         "AccountStores", "EventServing", "ProofService", "Console", "HTTPServing", "ProofBackend",
         "ProofKit", "ProofKitKeys", "ProofModel", "PostgresServers", "PostgresStore",
-        "ProofJOSE", "SeededRandom", "OwnThreads", "VectorFiles",
+        "ProofJOSE", "SeededRandom", "OpenFiles", "OwnThreads", "VectorFiles",
       ],
       path: "Tests/Unit/ProofServiceTests", swiftSettings: strictSwift),
     .target(
@@ -467,7 +469,7 @@ let package = Package(
       name: "ProofLinkTests",
       dependencies: [
         "LinkSimulation", "ProofLink", "ProofKit", "ProofModel", "LinkBench", "RealProcess",
-        "ProofBackend", "ProofJOSE", "ReasonRows",
+        "ProofBackend", "ProofJOSE", "ReasonRows", "OpenFiles",
       ],
       path: "Tests/Unit/ProofLinkTests", exclude: ["HardwareBench"], swiftSettings: strictSwift),
     .target(

@@ -3,6 +3,7 @@
 import DurableFiles
 import FolderModel
 import Foundation
+import OpenFiles
 import ProofModel
 import Synchronization
 import Testing
@@ -65,12 +66,7 @@ private final class CountingFolder: FolderAccess {
   private let folder = TestFolder()
 
   /// The folder's files that this process has open, each as often as it is open.
-  private func open() throws -> [String] {
-    let root = folder.path("")
-    return try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
-      try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
-    }.filter { $0.hasPrefix(root) }.sorted()
-  }
+  private func open() throws -> [String] { try openFiles(in: folder.path("")) }
 
   /// How many of the folder's files this process has mapped.
   private func mappings() throws -> Int {
@@ -200,13 +196,10 @@ private final class CountingFolder: FolderAccess {
   func bootID() async {
     // In a process of its own, where no other test opens a file.
     await #expect(processExitsWith: .success) {
-      func count() throws -> Int {
-        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
-      }
       _ = ReplayFile.bootID
-      let before = try count()
+      let before = try openFiles()
       for _ in 0..<3 { #expect(!ReplayFile.bootID.isEmpty) }
-      #expect(try count() == before)
+      #expect(try openFiles() == before)
     }
   }
 

@@ -3,6 +3,7 @@
 import DurableFiles
 import FolderModel
 import Foundation
+import OpenFiles
 import Testing
 
 @Suite("Folders of this machine")
@@ -50,18 +51,6 @@ struct LiveFolderTests {
     for _ in 0..<2 { #expect(throws: FolderLock.Refusal.self) { try FolderLock(place + "/lock") } }
     #expect(try openFiles(in: place) == [place, place + "/lock"])
     withExtendedLifetime((folder, first)) {}
-  }
-
-  /// The open files of a folder, each as often as it is open.
-  private func openFiles(in folder: String) throws -> [String] {
-    try openFiles().filter { $0.hasPrefix(folder) }.sorted()
-  }
-
-  /// The names of the files that this process has open.
-  private func openFiles() throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
-      try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
-    }
   }
 }
 

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import OpenFiles
 import ProofModel
 import Testing
 
 @testable import ProofLink
-
-private func descriptorCount() throws -> Int {
-  try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
-}
 
 /// Two pipes: the ends of a channel, and those of the hardware.
 private func pipes() throws -> (own: [Int32], hardware: [Int32]) {
@@ -82,9 +79,9 @@ struct PipeDescriptorTests {
   func ended() async {
     await #expect(processExitsWith: .success) {
       try await useChannels()
-      let before = try descriptorCount()
+      let before = try openFiles()
       for _ in 0..<3 { try await useChannels() }
-      #expect(try descriptorCount() == before)
+      #expect(try openFiles() == before)
     }
   }
 
@@ -92,9 +89,9 @@ struct PipeDescriptorTests {
   func inVain() async {
     await #expect(processExitsWith: .success) {
       try openInVain()
-      let before = try descriptorCount()
+      let before = try openFiles()
       for _ in 0..<3 { try openInVain() }
-      #expect(try descriptorCount() == before)
+      #expect(try openFiles() == before)
     }
   }
 

@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import OpenFiles
 import OwnThreads
 import ProofModel
 import Synchronization
@@ -101,11 +102,7 @@ import Testing
   }
 
   /// The open files of the folder, each as often as it is open.
-  private func open() throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
-      try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
-    }.filter { $0.hasPrefix(place.path) }
-  }
+  private func open() throws -> [String] { try openFiles(in: place.path) }
 
   @Test func `no file stays open after it was made or named, and none after its store`() throws {
     try SQLiteFile.make(path)

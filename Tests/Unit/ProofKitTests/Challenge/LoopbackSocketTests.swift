@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import OpenFiles
 import ProofModel
 import Testing
 
@@ -9,10 +10,6 @@ import Testing
 
 private func request(_ server: LoopbackServer, _ data: String) -> String {
   "GET /done?state=\(server.state)&data=\(data) HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\n\r\n"
-}
-
-private func descriptorCount() throws -> Int {
-  try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
 }
 
 /// Waits at four ports: for a browser that is silent, for one that asks for another page, for one
@@ -51,9 +48,9 @@ struct LoopbackSocketTests {
     // In a process of its own, where no other test opens a file.
     await #expect(processExitsWith: .success) {
       try useLoopback()
-      let before = try descriptorCount()
+      let before = try openFiles()
       for _ in 0..<3 { try useLoopback() }
-      #expect(try descriptorCount() == before)
+      #expect(try openFiles() == before)
     }
   }
 
