@@ -2,19 +2,21 @@
 
 """`.ci/suite` adds up what targets count, and believes none that does not count."""
 
+import os
+import signal
 import unittest
 
 from place import CI, fresh, run, script
 
 
 class Suite(unittest.TestCase):
-    def suite(self, *options, **targets):
+    def suite(self, *options, limit="60", **targets):
         """Runs the suite with a make that plays each target as a line of shell."""
         folder = fresh(self.id().rsplit(".", 1)[1])
         cases = "\n".join(f'{name}) {line} ;;' for name, line in targets.items())
         make = script(folder / "make", f'shift\ncase $1 in\n{cases}\nesac\n')
         # Names of no real target, so that the parts' logs of a real run stay what they are.
-        return run(CI / "suite", *options, *targets, MAKE=str(make))
+        return run(CI / "suite", *options, *targets, MAKE=str(make), PART_LIMIT=limit)
 
     def test_the_last_line_is_the_sum(self):
         result = self.suite(house_a="echo 3 passed, 0 failed", house_b="echo chatter; echo 4 passed, 0 failed")
@@ -66,6 +68,28 @@ class Suite(unittest.TestCase):
         result = self.suite("house/part", house='[ "$2" = PART=part ] && echo 3 passed, 0 failed')
         self.assertEqual((result.returncode, result.stdout.splitlines()[-1]), (1, "3 passed, 1 failed"))
         self.assertIn("-- house/part: 3 passed, 0 failed", result.stdout)
+
+    def test_a_part_that_does_not_end_has_failed_and_is_named(self):
+        for lanes in ("1", "2"):
+            with self.subTest(lanes=lanes):
+                result = self.suite("--lanes", lanes, "house/part", limit="1",
+                                    house="[ \"$2\" ] || exit; printf 'in the middle'; trap '' TERM; sleep 1000")
+                self.assertEqual(result.returncode, 1)
+                self.assertIn("-- house/part: 0 passed, 1 failed", result.stdout)
+                self.assertIn("!! error: house/part has not ended within 1 s", result.stdout)
+
+    def test_a_whole_suite_may_take_its_time(self):
+        result = self.suite(limit="1", house_a="sleep 2; echo 3 passed, 0 failed")
+        self.assertEqual((result.returncode, result.stdout.splitlines()[-1]), (0, "3 passed, 0 failed"))
+
+    def test_what_a_part_leaves_running_does_not_hold_the_suite(self):
+        folder = fresh("left_running")
+        for lanes in ("1", "2"):
+            with self.subTest(lanes=lanes):
+                result = self.suite("--lanes", lanes, house_a=f"sh -c 'setsid sleep 1000 & echo $! >{folder}/left'; "
+                                    "echo 3 passed, 0 failed")
+                self.assertEqual((result.returncode, result.stdout.splitlines()[-1]), (0, "3 passed, 0 failed"))
+                os.kill(int((folder / "left").read_text()), signal.SIGKILL)
 
     def test_only_a_whole_line_counts(self):
         result = self.suite(house_a="echo so far 3 passed, 0 failed or so")
