@@ -292,6 +292,7 @@ extension BenchTests {
     final class Search: LinkTransport {
       let found = AsyncStream<Never>.makeStream()
       let (began, beginning) = AsyncStream<Void>.makeStream()
+      let (ended, ending) = AsyncStream<Void>.makeStream()
       let endCount = CoreLock(0)
 
       func open() async throws(LinkUnavailable) -> any LinkChannel {
@@ -300,12 +301,15 @@ extension BenchTests {
           for await _ in found.stream {}
         } onCancel: {
           endCount.withLock { $0 += 1 }
+          ending.yield()
         }
         throw LinkUnavailable("nobody was found")
       }
     }
 
-    @Test("a search ends with the call that wanted it; a call that waits for its turn ends alone")
+    @Test(
+      "a search ends with the call that wanted it; a call that waits for its turn ends alone",
+      .timeLimit(.minutes(5)))
     func search() async throws {
       let bench = try Bench(seed: 7)
       let stage = try Stage(bench)
@@ -330,6 +334,8 @@ extension BenchTests {
       await #expect(throws: LinkError(.timedOut)) {
         try await first.value
       }
+      // The call tells its end before the search has heard of it.
+      for await _ in search.ended { break }
       #expect(search.endCount.withLock { $0 } == 1)
     }
 
