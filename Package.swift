@@ -353,7 +353,7 @@ let package = Package(
       dependencies: [
         "ProofKit", "ProofModel", "ProofRequest", "ProofGate", "ProofBackend", "ProofJOSE",
         "DurableFiles", "FolderModel", "ReasonRows", "SeededRandom", "AllocationCounter",
-        "ProofMigration", "ProofKitTesting", "OpenFiles",
+        "ProofMigration", "ProofKitTesting", "OpenFiles", "OwnThreads",
       ],
       path: "Tests/Unit/ProofKitTests", swiftSettings: strictSwift),
     .testTarget(
@@ -388,7 +388,7 @@ let package = Package(
       dependencies: [
         "ProofKitHTTP", "ProofKitKeys", "ProofKit", "ProofModel", "ProofRequest", "ProofJOSE",
         "ProofBackend", "ProofService", "HTTPServing", "SilentResolver", "RealProcess",
-        "ProofMigration", "proof-service",
+        "ProofMigration", "proof-service", "OwnThreads",
       ],
       path: "Tests/Unit/ProofKitHTTPTests", exclude: ["SilentResolver"], swiftSettings: strictSwift),
     .executableTarget(
@@ -449,7 +449,7 @@ let package = Package(
       name: "HistoryCheckerTests", dependencies: ["HistoryChecker", "SeededRandom", "OwnThreads"],
       path: "Tests/Unit/HistoryCheckerTests", swiftSettings: strictSwift),
     .target(
-      name: "PostgresServers", dependencies: ["PostgresStore", "ProofModel"],
+      name: "PostgresServers", dependencies: ["PostgresStore", "ProofModel", "OwnThreads"],
       path: "Tests/Support/PostgresServers", swiftSettings: strictSwift),
     .testTarget(
       name: "PostgresStoreTests",
@@ -469,7 +469,7 @@ let package = Package(
       name: "ProofLinkTests",
       dependencies: [
         "LinkSimulation", "ProofLink", "ProofKit", "ProofModel", "LinkBench", "RealProcess",
-        "ProofBackend", "ProofJOSE", "ReasonRows", "OpenFiles",
+        "ProofBackend", "ProofJOSE", "ReasonRows", "OpenFiles", "OwnThreads",
       ],
       path: "Tests/Unit/ProofLinkTests", exclude: ["HardwareBench"], swiftSettings: strictSwift),
     .target(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import OwnThreads
 package import PostgresStore
 package import ProofModel
 
@@ -63,7 +64,7 @@ package struct Server: Sendable {
   package func waitForLock(of backend: Int32) throws {
     let watcher = try superuser()
     let text = "SELECT count(*) FROM pg_locks WHERE pid = \(backend) AND NOT granted"
-    while try watcher.number(text) == 0 {}
+    try waitUntil { try watcher.number(text) != 0 }
   }
 
   /// A new database that the role proof_migrator owns, with the schema of this program.

@@ -2,6 +2,7 @@
 
 import Foundation
 import HTTPServing
+import OwnThreads
 import SeededRandom
 import Testing
 
@@ -174,7 +175,7 @@ struct LimitTests {
     let wire = try server.connect()
     wire.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
     // To look at the wire's news would be to read: what the server counts tells when it has had enough.
-    while server.counts.requestsTimedOut == 0 { sched_yield() }
+    waitUntil { server.counts.requestsTimedOut > 0 }
     #expect(try wire.rest().count < 64 << 20)
   }
 
@@ -204,7 +205,7 @@ struct LimitTests {
     gate.waitForArrival()
     // Others time out meanwhile: the watch has looked after the slow request began.
     let others = try (0..<8).map { _ in try server.connect() }
-    while server.counts.requestsTimedOut == 0, !others[0].hasNews(within: 20) {}
+    waitUntil { server.counts.requestsTimedOut > 0 || others[0].hasNews(within: 20) }
     gate.open()
     #expect(try wire.answer()?.status == 200)
   }
@@ -223,7 +224,7 @@ struct LimitTests {
   private func counted(_ server: HTTPServer) throws -> Wire {
     let before = server.counts.connectionsAccepted
     let wire = try server.connect()
-    while server.counts.connectionsAccepted == before { sched_yield() }
+    waitUntil { server.counts.connectionsAccepted != before }
     return wire
   }
 
@@ -233,7 +234,7 @@ struct LimitTests {
       let server = try server(3, limit)
       let talking = try counted(server)
       #expect(try talking.ask("GET", "/")?.status == 200)
-      while server.counts.requestsInFlight != 0 { sched_yield() }
+      waitUntil { server.counts.requestsInFlight == 0 }
       let silent = [try counted(server), try counted(server)]
       let new = try counted(server)
       #expect(try silent[0].rest().isEmpty)
@@ -263,16 +264,16 @@ struct LimitTests {
       gate.waitForArrival()
       let receiving = try counted(server)
       receiving.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhell")
-      while server.counts.requestsInFlight != 2 { sched_yield() }
+      waitUntil { server.counts.requestsInFlight == 2 }
       let idle = try counted(server)
       #expect(try idle.ask("GET", "/")?.status == 200)
-      while server.counts.requestsInFlight != 2 { sched_yield() }
+      waitUntil { server.counts.requestsInFlight == 2 }
       let first = try counted(server)
       #expect(try idle.rest().isEmpty)
       #expect(try first.ask("GET", "/")?.status == 200)
-      while server.counts.requestsInFlight != 2 { sched_yield() }
+      waitUntil { server.counts.requestsInFlight == 2 }
       first.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhell")
-      while server.counts.requestsInFlight != 3 { sched_yield() }
+      waitUntil { server.counts.requestsInFlight == 3 }
       let second = try counted(server)
       #expect(try receiving.rest().isEmpty)
       #expect(try second.ask("GET", "/")?.status == 200)

@@ -137,7 +137,7 @@ struct PutOffTests {
     wire.send(Self.get("/"))
     sleepers.wait()
     let stop = Stop(server, draining: .seconds(60))
-    while Wire(to: server.port) != nil {}
+    waitUntil { Wire(to: server.port) == nil }
     sleepers.wakeAll()
     let answer = try wire.answer()
     #expect(answer?.status == 200)

@@ -24,10 +24,10 @@ struct StopTests {
     let half = try server.connect()
     half.send(
       "POST / HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n")
-    while server.counts.requestsInFlight < 2 && !half.hasNews(within: 20) {}
+    waitUntil { server.counts.requestsInFlight >= 2 || half.hasNews(within: 20) }
 
     let stop = Stop(server, draining: .seconds(60))
-    while Wire(to: server.port) != nil {}
+    waitUntil { Wire(to: server.port) == nil }
     gate.open()
     let answer = try slow.answer()
     #expect(answer?.status == 200)
@@ -57,7 +57,7 @@ struct StopTests {
     let kept = try server.connect()
     #expect(try kept.ask("GET", "/")?.status == 200)
     let stop = Stop(server, draining: .seconds(60))
-    while Wire(to: server.port) != nil {}
+    waitUntil { Wire(to: server.port) == nil }
     let answer = try kept.ask("GET", "/")
     #expect(answer?.status == 503)
     #expect(answer?.headers["retry-after"] == "1")
@@ -73,7 +73,7 @@ struct StopTests {
     let server = try HTTPServer()
     let wire = try server.connect()
     wire.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n")
-    while server.counts.requestsInFlight == 0 && !wire.hasNews(within: 20) {}
+    waitUntil { server.counts.requestsInFlight > 0 || wire.hasNews(within: 20) }
     #expect(server.stop(draining: .milliseconds(50)) == false)
     #expect(try wire.rest().isEmpty)
   }

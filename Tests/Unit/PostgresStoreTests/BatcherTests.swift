@@ -82,7 +82,7 @@ struct BatcherTests {
       // The first one is performed while the others queue up behind it.
       if call == 0 { lane.entered.wait() }
     }
-    while batcher.counts.waiting < 17 { sched_yield() }
+    waitUntil { batcher.counts.waiting >= 17 }
     for _ in 0..<3 { gate.signal() }
     group.wait()
     #expect(batcher.counts.batches == 3)
@@ -112,7 +112,7 @@ struct BatcherTests {
     begin(10...10, batcher, group)
     led.entered.wait()
     begin(14...18, batcher, group)
-    while batcher.counts.waiting < 5 { sched_yield() }
+    waitUntil { batcher.counts.waiting >= 5 }
     #expect(batcher.counts.free == 1)
     for _ in 0..<2 { gate.signal() }
     group.wait()
@@ -130,15 +130,15 @@ struct BatcherTests {
     begin(10...10, batcher, group)
     first.entered.wait()
     begin(14...15, batcher, group)
-    while batcher.counts.waiting < 2 { sched_yield() }
+    waitUntil { batcher.counts.waiting >= 2 }
     #expect(batcher.counts.batches == 1)
     begin(16...16, batcher, group)
     second.entered.wait()
     gates[1].signal()
-    while batcher.counts.free < 1 { sched_yield() }
+    waitUntil { batcher.counts.free >= 1 }
     #expect(second.seen.withLock { $0.calls.sorted() } == [14, 15, 16])
     begin(17...17, batcher, group)
-    while batcher.counts.waiting < 1 { sched_yield() }
+    waitUntil { batcher.counts.waiting >= 1 }
     #expect(batcher.counts.free == 1 && batcher.counts.batches == 2)
     for _ in 0..<2 { gates[0].signal() }
     group.wait()
@@ -153,13 +153,13 @@ struct BatcherTests {
     begin(10...10, batcher, group)
     first.entered.wait()
     begin(14...14, batcher, group)
-    while batcher.counts.waiting < 1 { sched_yield() }
+    waitUntil { batcher.counts.waiting >= 1 }
     begin(15...15, batcher, group)
     second.entered.wait()
     begin(16...16, batcher, group)
-    while batcher.counts.waiting < 1 { sched_yield() }
+    waitUntil { batcher.counts.waiting >= 1 }
     gates[1].signal()
-    while batcher.counts.free < 1 { sched_yield() }
+    waitUntil { batcher.counts.free >= 1 }
     #expect(batcher.counts.waiting == 1)
     for _ in 0..<2 { gates[0].signal() }
     group.wait()
@@ -215,7 +215,7 @@ struct BatcherTests {
       }
       if call == 0 { lane.entered.wait() }
     }
-    while batcher.counts.waiting < 1 { sched_yield() }
+    waitUntil { batcher.counts.waiting >= 1 }
     let refused = failure { () throws(PostgresError) in try batcher.answer(to: 9, within: 60_000) }
     #expect(refused?.reason == .busy && refused?.mender == .program)
     gate.signal()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import OwnThreads
 import PostgresServers
 import PostgresStore
 import Testing
@@ -243,7 +244,7 @@ struct ConnectionTests {
       guard let watcher = try? Server.main.superuser() else { return }
       let text =
         "SELECT count(*) FROM pg_stat_activity WHERE pid = \(pid) AND wait_event = 'PgSleep'"
-      while (try? watcher.number(text)) == 0 {}
+      waitUntil { (try? watcher.number(text)) != 0 }
       try? watcher.execute("SELECT pg_terminate_backend(\(pid))")
     }
     thread.start()

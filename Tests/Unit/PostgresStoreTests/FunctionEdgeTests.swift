@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import OwnThreads
 import PostgresServers
 import PostgresStore
 import ProofModel
@@ -256,7 +257,7 @@ struct FunctionEdgeTests {
     }.start()
     let watcher = try Server.main.superuser()
     let waits = "SELECT count(*) FROM pg_locks WHERE pid = \(connection.backend) AND NOT granted"
-    while try watcher.number(waits) == 0, !end.withLock({ $0.isThere }) {}
+    try waitUntil { try watcher.number(waits) != 0 || end.withLock({ $0.isThere }) }
     try writer.execute("COMMIT")
     done.wait()
     #expect(end.withLock { $0.error?.state } == "55006")

@@ -3,6 +3,7 @@
 import Foundation
 import Glibc
 import HistoryChecker
+import OwnThreads
 import PostgresServers
 import PostgresStore
 import ProofModel
@@ -123,7 +124,7 @@ struct AloneTests {
   }
 
   private func waitForStandby(_ backend: Int32) throws {
-    while try !waitsForStandby(backend) {}
+    try waitUntil { try waitsForStandby(backend) }
   }
 
   @Test(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import OwnThreads
 import PostgresServers
 import ProofModel
 import Testing
@@ -65,7 +66,7 @@ struct SessionEdgeTests {
     let backend: Int32
     do { backend = try database.service().backend }
     let text = "SELECT count(*) FROM pg_stat_activity WHERE pid = \(backend)"
-    while try watcher.number(text) > 0 {}
+    try waitUntil { try watcher.number(text) == 0 }
   }
 
   // MARK: Lanes

@@ -224,7 +224,9 @@ func playSweep(_ database: Database, minutesAhead: Int32) throws -> History<Rede
         }.start()
         let waits = PostgresStatement(
           "waits", "SELECT count(*) FROM pg_locks WHERE pid = \(backend) AND NOT granted")
-        while try watcher.run(waits).integer(0, 0) == 0 {}
+        try waitUntil { () throws(PostgresError) in
+          try watcher.run(waits).integer(0, 0) != 0
+        }
         try sweeper.execute("COMMIT")
       } catch {
         failed = error

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import OwnThreads
 import ProofKit
 import ProofKitHTTP
 import SilentResolver
@@ -215,7 +216,7 @@ struct CurlTransportTests {
       #expect(throws: TransportError.cancelled) { try transport.send(request) }
       ended.signal()
     }
-    while try service.seen().waiting == 0 {}
+    try waitUntil { try service.seen().waiting != 0 }
     during.cancel()
     ended.wait()
     try service.behave(nil)

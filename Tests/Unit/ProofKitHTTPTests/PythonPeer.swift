@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import OwnThreads
 
 /// A Python program of `Tests/Process/Service` in a process of its own, asked in lines of JSON. It ends with its input, when the
 /// test drops it.

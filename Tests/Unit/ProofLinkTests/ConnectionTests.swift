@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import LinkBench
+import OwnThreads
 import ProofKit
 import ProofLink
 import ProofModel

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import OwnThreads
 import ProofModel
 import Testing
 
@@ -83,11 +84,9 @@ struct PipeBoundTests {
 
   /// Returns once nothing more can be written.
   private static func waitUntilFull(_ end: Int32) async {
-    while true {
+    await waitUntil {
       var polled = pollfd(fd: end, events: Int16(POLLOUT), revents: 0)
-      let count = unsafe poll(&polled, 1, 0)
-      if count == 0 { return }
-      await Task.yield()
+      return unsafe poll(&polled, 1, 0) == 0
     }
   }
 
@@ -102,7 +101,7 @@ struct PipeBoundTests {
     var came: [[UInt8]] = []
     for await pdu in channel.received { came.append(pdu) }
     #expect(came == [[1], longest])
-    while !channel.isOver { await Task.yield() }
+    await waitUntil { channel.isOver }
     _ = close(other)
   }
 
@@ -114,7 +113,7 @@ struct PipeBoundTests {
     #expect(Self.read(9, from: other) == [1, 2, 3])
     _ = close(other)
     for await pdu in channel.received { Issue.record("\(pdu)") }
-    while !channel.isOver { await Task.yield() }
+    await waitUntil { channel.isOver }
     #expect(channel.isClosed)
   }
 
@@ -131,7 +130,7 @@ struct PipeBoundTests {
       if came.isEmpty { break }
     }
     _ = close(other)
-    while !channel.isOver { await Task.yield() }
+    await waitUntil { channel.isOver }
   }
 
   @Test("keeps PDUs for a FIFO that takes no more for a while")
@@ -155,7 +154,7 @@ struct PipeBoundTests {
     #expect(came == pdus)
     _ = close(incoming[1])
     _ = close(outgoing[0])
-    while !channel.isOver { await Task.yield() }
+    await waitUntil { channel.isOver }
   }
 
   @Test("has a path of 107 bytes at most, without a zero")

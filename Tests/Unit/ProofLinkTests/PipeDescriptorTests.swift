@@ -2,6 +2,7 @@
 
 import Foundation
 import OpenFiles
+import OwnThreads
 import ProofModel
 import Testing
 
@@ -31,7 +32,7 @@ private func useChannels() async throws {
   _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
   let socket = try PipeChannel(reading: ends[0], writing: ends[0])
   socket.close()
-  while !socket.isOver { await Task.yield() }
+  await waitUntil { socket.isOver }
   #expect(isEnded(ends[1]))
   _ = close(ends[1])
   let (own, hardware) = try pipes()
@@ -40,7 +41,7 @@ private func useChannels() async throws {
   // The hardware notices that the app writes no more, and closes its own end.
   #expect(isEnded(hardware[0]))
   _ = close(hardware[1])
-  while !channel.isOver { await Task.yield() }
+  await waitUntil { channel.isOver }
   _ = close(hardware[0])
 }
 
@@ -106,7 +107,7 @@ struct PipeDescriptorTests {
         channel.send([1, 2, 3])
         for await pdu in channel.received { Issue.record("\(pdu)") }
         _ = close(hardware[1])
-        while !channel.isOver { await Task.yield() }
+        await waitUntil { channel.isOver }
         #expect(channel.isClosed)
       }
       // A thread that served a link gets the signal again.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import OwnThreads
 import ProofLink
 import ProofModel
 import Testing
@@ -92,7 +93,7 @@ struct PipeTests {
       // The hardware notices, and closes its ends.
       _ = close(incoming[1])
       _ = close(outgoing[0])
-      while !channel.isOver { await Task.yield() }
+      await waitUntil { channel.isOver }
     }
   }
 
@@ -108,7 +109,7 @@ struct PipeTests {
       #expect(sent == pdu.count)
     }
     _ = close(ends[1])
-    while !channel.isOver { await Task.yield() }
+    await waitUntil { channel.isOver }
     var kept: [Int] = []
     for await pdu in channel.received { kept.append(Int(pdu[0]) << 8 | Int(pdu[1])) }
     #expect(kept == Array(44..<300))

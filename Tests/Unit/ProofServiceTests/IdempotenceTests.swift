@@ -27,7 +27,7 @@ import Testing
     return response.body
   }
 
-  @Test(arguments: StoreKind.all)
+  @Test(arguments: StoreKind.local)
   func `a report that comes again gets the same bytes, whatever its purpose`(
     _ kind: StoreKind
   ) throws {
@@ -194,7 +194,7 @@ import Testing
 
   /// A report is judged by its device's note. Judged at the same time by the note before, both
   /// machines of a clone would pass.
-  @Test(arguments: StoreKind.all)
+  @Test(arguments: StoreKind.local)
   func `concurrent reports of clones keep every machine`(_ kind: StoreKind) throws {
     let place = Workplace()
     defer { withExtendedLifetime(place) {} }

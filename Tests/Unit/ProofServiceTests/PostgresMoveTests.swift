@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import OwnThreads
 import PostgresServers
 import PostgresStore
 import ProofBackend
@@ -95,7 +96,7 @@ extension StoreMoveTests {
       SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
       WHERE d.datname = '\(scene.database.name)' AND l.locktype = 'advisory' AND NOT l.granted
       """
-    while try watcher.number(waits) == 0, !isLeft.withLock({ $0 }) {}
+    try waitUntil { try watcher.number(waits) != 0 || isLeft.withLock({ $0 }) }
     #expect(!isLeft.withLock { $0 })
     try user.execute("COMMIT")
     done.wait()

@@ -57,7 +57,7 @@ import Testing
           $0.most = max($0.most, $0.now)
         }
         // The first ones leave when every reader is in use.
-        while inside.withLock({ $0.most < 3 }) { sched_yield() }
+        waitUntil { inside.withLock { $0.most >= 3 } }
         inside.withLock { $0.now -= 1 }
       }
     }

@@ -226,12 +226,12 @@ import Testing
         // Holds the connection until all the others wait.
         _ = try! queue.run(
           WriteJob(mustLast: true) { _ throws(StoreError) in
-            while queue.counts.waiting < refusals.count { sched_yield() }
+            waitUntil { queue.counts.waiting >= refusals.count }
             return .done
           })
         return
       }
-      while queue.counts.transactions == 0 { sched_yield() }
+      waitUntil { queue.counts.transactions > 0 }
       let job = WriteJob(mustLast: true, mayBeRefused: true) { (connection) throws(StoreError) in
         try raise(connection, refused: refusals[thread])
       }

@@ -27,11 +27,11 @@ import Testing
         // Holds the connection until all the others wait.
         _ = try! queue.run(
           WriteJob(mustLast: true) { _ throws(StoreError) in
-            while queue.counts.waiting < 8 { sched_yield() }
+            waitUntil { queue.counts.waiting >= 8 }
             return .done
           })
       } else {
-        while queue.counts.transactions == 0 { sched_yield() }
+        waitUntil { queue.counts.transactions > 0 }
         _ = try! queue.run(
           WriteJob(mustLast: true) { _ throws(StoreError) in
             order.withLock { $0.append(thread) }

@@ -2,6 +2,7 @@
 
 import Dispatch
 import Foundation
+import OwnThreads
 import ProofModel
 import Testing
 
@@ -32,7 +33,7 @@ struct PoolTests {
           }
           group.addTask { _ = try await attestor.instance() }
         }
-        try await attestor.waitForSeats(1000)
+        await attestor.waitForSeats(1000)
         let threads = try threadsOfProcess()
         #expect(threads - before <= 32 + ProcessInfo.processInfo.processorCount + 8)
         #expect(CorePool.fetches.threadCount <= 32)
@@ -110,7 +111,7 @@ struct PoolTests {
     gate.open()
     let heard = Task {
       try await pool.value(orIfCancelled: Left()) { cancellation throws(Left) in
-        while !cancellation.isCancelled { sched_yield() }
+        waitUntil { cancellation.isCancelled }
         return 7
       }
     }

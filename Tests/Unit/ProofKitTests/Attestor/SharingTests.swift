@@ -2,6 +2,7 @@
 
 import Dispatch
 import Foundation
+import OwnThreads
 import ProofModel
 import Testing
 
@@ -24,14 +25,8 @@ extension Attestor {
     state.withLock { $0.flights.values.reduce(0) { $0 + $1.seats.count } }
   }
 
-  /// Goes on once so many wait. Fails after five minutes: a fetch that has ended gives its seats back.
-  func waitForSeats(_ count: Int) async throws {
-    let end = ContinuousClock.now + .seconds(300)
-    while seatCount != count {
-      try #require(ContinuousClock.now < end, "\(seatCount) seats are taken, not \(count)")
-      await Task.yield()
-    }
-  }
+  /// Goes on once so many wait.
+  func waitForSeats(_ count: Int) async { await waitUntil { seatCount == count } }
 }
 
 /// Whether a group is over in time: only callers that wait for each other's threads take as long.
@@ -77,7 +72,7 @@ struct SharingTests {
           }
         }
       }
-      try await attestor.waitForSeats(64)
+      await attestor.waitForSeats(64)
       gate.open()
       return try await group.reduce(into: []) { $0.append($1) }
     }
@@ -159,7 +154,7 @@ struct SharingTests {
     let attestor = stage.attestor
     let stays = Task { try await attestor.fetchToken(for: api) }
     let leaves = Task { try await attestor.fetchToken(for: api) }
-    try await attestor.waitForSeats(2)
+    await attestor.waitForSeats(2)
     leaves.cancel()
     await #expect(throws: CancellationError.self) { try await leaves.value }
     #expect(attestor.seatCount == 1)
@@ -217,7 +212,7 @@ struct SharingTests {
     let stage = try Stage(waiting(gate))
     let attestor = stage.attestor
     let stays = Task { try await attestor.fetchToken(for: api) }
-    try await attestor.waitForSeats(1)
+    await attestor.waitForSeats(1)
     #expect(attestor.fetchTokenAndWait(for: api, within: .zero).status == .poorNetwork)
     #expect(attestor.seatCount == 1)
     gate.give(true)
@@ -241,7 +236,7 @@ struct SharingTests {
     let stage = try Stage(service)
     let attestor = stage.attestor
     let tasks = (0..<3).map { _ in Task { try await attestor.fetchToken(for: api) } }
-    try await attestor.waitForSeats(3)
+    await attestor.waitForSeats(3)
     // A fetch that everyone leaves before its thread comes to it asks for nothing.
     await begun.arrival()
     for task in tasks { task.cancel() }
@@ -274,7 +269,7 @@ struct SharingTests {
     await #expect(throws: CancellationError.self) { try await leaves.value }
     gate.open()
     // Until the fetch without waiting callers has come to its end.
-    while stage.scene.state.withLock({ $0.cancellation != nil }) { await Task.yield() }
+    await waitUntil { stage.scene.state.withLock { $0.cancellation == nil } }
     stage.scene.state.withLock { $0.isLooking = nil }
     #expect(try await attestor.fetchToken(for: api) == first)
     #expect(signature != nil && attestor.messageSignature(of: "m") == signature)
@@ -301,10 +296,10 @@ struct SharingTests {
     let attestor = stage.attestor
     attestor.setDataHash(of: "1")
     let first = Task { try await attestor.fetchToken(for: api) }
-    try await attestor.waitForSeats(1)
+    await attestor.waitForSeats(1)
     attestor.setDataHash(of: "2")
     let second = Task { try await attestor.fetchToken(for: api) }
-    try await attestor.waitForSeats(2)
+    await attestor.waitForSeats(2)
     gate.open()
     let results = (try await first.value, try await second.value)
     #expect(results.0 != results.1)
@@ -321,7 +316,7 @@ struct SharingTests {
     let attestor = stage.attestor
     let other = InProcessService("other").configuration()
     let fetch = Task { try await attestor.fetchToken(for: api) }
-    try await attestor.waitForSeats(1)
+    await attestor.waitForSeats(1)
     #expect(throws: SetupError.fetchesInFlight(count: 1)) {
       try attestor.initializeAndWait(other, comment: "reinit")
     }

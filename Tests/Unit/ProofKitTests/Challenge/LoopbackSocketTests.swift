@@ -3,6 +3,7 @@
 import Foundation
 import Glibc
 import OpenFiles
+import OwnThreads
 import ProofModel
 import Testing
 
@@ -115,7 +116,7 @@ struct LoopbackSocketTests {
     let process = try await present("data=$$")
     #expect(Int(process) != nil)
     let entry = "/proc/\(process)"
-    while FileManager.default.fileExists(atPath: entry), !Task.isCancelled { await Task.yield() }
+    await waitUntil { !FileManager.default.fileExists(atPath: entry) }
     #expect(!FileManager.default.fileExists(atPath: entry))
   }
 }

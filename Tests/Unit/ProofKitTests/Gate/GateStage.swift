@@ -149,9 +149,15 @@ struct GateStage {
 
 extension Handover {
   /// Waits for the value without a thread of the pool: the task that gives it may need that thread.
-  @discardableResult func arrival() async -> Value {
-    await withCheckedContinuation { continuation in
-      CoreThread.run { continuation.resume(returning: self.wait()) }
+  ///
+  /// A wait of five minutes ends the process, and says where it stands.
+  @discardableResult func arrival(
+    _ file: StaticString = #fileID, _ line: UInt = #line
+  ) async -> Value {
+    let value = await withCheckedContinuation { continuation in
+      CoreThread.run { continuation.resume(returning: self.wait(for: .seconds(300))) }
     }
+    guard let value else { preconditionFailure("the wait at \(file):\(line) has no end") }
+    return value
   }
 }

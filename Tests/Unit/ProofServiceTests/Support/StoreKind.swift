@@ -15,11 +15,13 @@ struct StoreKind: Sendable, CustomTestStringConvertible {
   /// Makes an empty store, in a folder of its own.
   let make: @Sendable (Workplace) throws -> any Store
 
-  static let all =
-    [
-      StoreKind(testDescription: "memory") { _ in MemoryStore() },
-      StoreKind(testDescription: "SQLite") { try SQLiteStore(creatingAt: $0.path(of: "store")) },
-    ] + (Server.isThere ? [postgres] : [])
+  static let all = local + (Server.isThere ? [postgres] : [])
+
+  /// Those without a clock of their own: a service with a clock in the hand works with them.
+  static let local = [
+    StoreKind(testDescription: "memory") { _ in MemoryStore() },
+    StoreKind(testDescription: "SQLite") { try SQLiteStore(creatingAt: $0.path(of: "store")) },
+  ]
 
   /// Stands in ``all`` where Tests/Process/Scale/cluster.sh runs a server.
   private static let postgres = StoreKind(testDescription: "PostgreSQL") { _ in
