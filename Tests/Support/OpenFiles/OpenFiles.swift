@@ -8,6 +8,8 @@ import Foundation
 /// they are left out: its queues of events, and this process's files of `/proc`, by which it sees which threads run.
 ///
 /// - Parameter root: The beginning of the names that count.
+/// - Returns: The names.
+/// - Throws: An error of the file system.
 package func openFiles(in root: String = "") throws -> [String] {
   let own = "/proc/\(getpid())/"
   return try FileManager.default.contentsOfDirectory(atPath: own + "fd").compactMap { entry in
