@@ -72,15 +72,16 @@ class Suite(unittest.TestCase):
     def test_a_part_that_does_not_end_has_failed_and_is_named(self):
         for lanes in ("1", "2"):
             with self.subTest(lanes=lanes):
-                result = self.suite("--lanes", lanes, "house/part", limit="1",
-                                    house="[ \"$2\" ] || exit; printf 'in the middle'; trap '' TERM; sleep 1000")
+                result = self.suite("--lanes", lanes, "check/house", limit="1",
+                                    check="[ \"$2\" ] || exit; printf 'in the middle'; trap '' TERM; sleep 1000")
                 self.assertEqual(result.returncode, 1)
-                self.assertIn("-- house/part: 0 passed, 1 failed", result.stdout)
-                self.assertIn("!! error: house/part has not ended within 1 s", result.stdout)
+                self.assertIn("-- check/house: 0 passed, 1 failed", result.stdout)
+                self.assertIn("!! error: check/house has not ended within 1 s", result.stdout)
 
-    def test_a_whole_suite_may_take_its_time(self):
-        result = self.suite(limit="1", house_a="sleep 2; echo 3 passed, 0 failed")
-        self.assertEqual((result.returncode, result.stdout.splitlines()[-1]), (0, "3 passed, 0 failed"))
+    def test_a_whole_suite_and_a_long_part_may_take_their_time(self):
+        line = "sleep 2; echo 3 passed, 0 failed"
+        result = self.suite("long/house", limit="1", long=line)
+        self.assertEqual((result.returncode, result.stdout.splitlines()[-1]), (0, "6 passed, 0 failed"))
 
     def test_what_a_part_leaves_running_does_not_hold_the_suite(self):
         folder = fresh("left_running")

@@ -43,6 +43,8 @@ swift_tests() {
 case $1 in
   c) c_tests ;;
   swift)
+    # One test may take long under a sanitizer.
+    export SWIFT_TESTS_SILENCE=3600
     LSAN_OPTIONS="suppressions=$PWD/Tests/Process/Sanitizers/leaks:print_suppressions=0" \
       swift_tests swift-address --sanitize=address --scratch-path .build/sanitizers/address -Xswiftc -use-ld=lld
     swift_tests swift-thread --sanitize=thread --scratch-path .build/sanitizers/thread -Xswiftc -use-ld=lld
