@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Glibc
 import ProofJOSE
 import ProofKit
 import ProofKitHTTP
@@ -127,12 +128,56 @@ struct RealRouteTests {
     try? FileManager.default.removeItem(at: folder)
   }
 
+  /// A socket that has a port of this machine's other loopback address and does not listen, so that
+  /// nobody else does; nil if another program has the port.
+  private func keepFree(_ port: Int, of family: AddressFamily) -> Int32? {
+    let file = socket(
+      family == .v6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    let isBound: Bool
+    if family == .v6 {
+      var address = sockaddr_in6()
+      address.sin6_family = sa_family_t(AF_INET6)
+      address.sin6_port = in_port_t(port).bigEndian
+      address.sin6_addr = in6addr_loopback
+      isBound = bind(file, to: address)
+    } else {
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = in_port_t(port).bigEndian
+      address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+      isBound = bind(file, to: address)
+    }
+    if isBound { return file }
+    close(file)
+    return nil
+  }
+
+  private func bind(_ file: Int32, to address: some Any) -> Bool {
+    unsafe withUnsafePointer(to: address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe Glibc.bind(file, $0, socklen_t(MemoryLayout.size(ofValue: address))) == 0
+      }
+    }
+  }
+
+  /// A service at one address, whose port nobody has at the other.
+  private func serveAlone(
+    _ address: String, besides other: AddressFamily
+  ) async throws -> (process: RealProcess, port: Int, kept: Int32) {
+    while true {
+      let (process, port) = try await serve(address)
+      if let kept = keepFree(port, of: other) { return (process, port, kept) }
+      await process.end()
+    }
+  }
+
   @Test("IPv6 alone and IPv4 alone reach a service that listens there; the other is no network")
   func families() async throws {
     for (address, own, other) in [
       ("127.0.0.1", AddressFamily.v4, AddressFamily.v6), ("[::1]", .v6, .v4),
     ] {
-      let (process, port) = try await serve(address)
+      let (process, port, kept) = try await serveAlone(address, besides: other)
+      defer { close(kept) }
       // The address itself, and a name that has both.
       for host in [address, "localhost"] {
         try management.setURL("https://\(host):\(port)")
