@@ -84,8 +84,9 @@ class SwiftTests(unittest.TestCase):
         def event(kind, test):
             return json.dumps({"kind": "event", "payload": {"kind": kind, "testID": test}})
 
-        events = "\n".join([event("testCaseStarted", "Door.opens()"), event("testCaseStarted", "Door.shuts()"),
-                            event("testCaseEnded", "Door.opens()"), '{"kind": "ev'])
+        suite = json.dumps({"kind": "test", "payload": {"kind": "suite", "id": "Door"}})
+        events = "\n".join([suite, event("testStarted", "Door"), event("testStarted", "Door.opens()"),
+                            event("testStarted", "Door.shuts()"), event("testEnded", "Door.opens()"), '{"kind": "ev'])
         status, lines = self.run_swift(f"cat >\"$4\" <<'END'\n{events}\nEND\nsleep 1000\n", SWIFT_TESTS_SILENCE="1")
         self.assertEqual((status, lines[-1]), (1, "0 passed, 1 failed"))
         self.assertEqual([line for line in lines if line.startswith("error: ")],
