@@ -129,7 +129,7 @@ struct RealRouteTests {
   }
 
   /// A socket that has a port of this machine's other loopback address and does not listen, so that
-  /// nobody else does; nil if another program has the port.
+  /// no other program can; nil if one has the port.
   private func keepFree(_ port: Int, of family: AddressFamily) -> Int32? {
     let file = socket(
       family == .v6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -160,7 +160,7 @@ struct RealRouteTests {
     }
   }
 
-  /// A service at one address, whose port nobody has at the other.
+  /// A service at one address, whose port is free at the other.
   private func serveAlone(
     _ address: String, besides other: AddressFamily
   ) async throws -> (process: RealProcess, port: Int, kept: Int32) {
