@@ -4,6 +4,8 @@
 
 import os
 import signal
+import subprocess
+import time
 import unittest
 
 from place import CI, fresh, run, script
@@ -91,6 +93,26 @@ class Suite(unittest.TestCase):
                                     "echo 3 passed, 0 failed")
                 self.assertEqual((result.returncode, result.stdout.splitlines()[-1]), (0, "3 passed, 0 failed"))
                 os.kill(int((folder / "left").read_text()), signal.SIGKILL)
+
+    def test_a_suite_that_is_ended_ends_its_targets(self):
+        for lanes, target in (("1", "check/house"), ("2", "check/house"), ("1", "house"), ("2", "house")):
+            with self.subTest(lanes=lanes, target=target):
+                folder = fresh("suite_ended")
+                make = script(folder / "make",
+                              f"echo $$ >{folder}/new; mv {folder}/new {folder}/number; exec sleep 1000")
+                with subprocess.Popen([CI / "suite", "--lanes", lanes, target], env={**os.environ, "MAKE": str(make)},
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as suite:
+                    self.wait_until((folder / "number").exists)
+                    number = (folder / "number").read_text().strip()
+                    suite.send_signal(signal.SIGTERM)
+                    self.assertEqual(suite.wait(60), 130)
+                self.wait_until(lambda: not os.path.exists(f"/proc/{number}"))
+
+    def wait_until(self, condition):
+        end = time.monotonic() + 60
+        while not condition():
+            self.assertLess(time.monotonic(), end, "it never came to it")
+            time.sleep(0.01)
 
     def test_only_a_whole_line_counts(self):
         result = self.suite(house_a="echo so far 3 passed, 0 failed or so")
