@@ -131,7 +131,7 @@ struct CurlTransportTests {
 
   @Test(
     "a peer that accepts the connection and never shakes hands times out",
-    .timeLimit(.minutes(1)))
+    .timeLimit(.minutes(5)))
   func silent() throws {
     let url = service.url("silent") + "/v1/report"
     let quick = CurlTransport(

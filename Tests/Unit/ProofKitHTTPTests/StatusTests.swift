@@ -72,7 +72,7 @@ struct StatusTests {
   }
 
   @Test(
-    "poor network: the service hangs longer than a fetch may take", .timeLimit(.minutes(2)),
+    "poor network: the service hangs longer than a fetch may take", .timeLimit(.minutes(5)),
     arguments: ["hang", "stall"])
   func poorNetwork(how: String) throws {
     try attestor.initializeAndWait(service.configuration())

@@ -35,7 +35,7 @@ extension BenchTests {
       #expect(other.sealsCommands && !other.keepsChannel)
     }
 
-    @Test("each call ends after 30 s unless it says otherwise", .timeLimit(.minutes(1)))
+    @Test("each call ends after 30 s unless it says otherwise", .timeLimit(.minutes(5)))
     func deadlines() async throws {
       let stage = try Stage(Bench(seed: 31))
       let delegation = try LinkPair().delegation()
@@ -61,7 +61,7 @@ extension BenchTests {
     }
 
     @Test(
-      "a link that the app ends is opened again for the call that uses it", .timeLimit(.minutes(1)))
+      "a link that the app ends is opened again for the call that uses it", .timeLimit(.minutes(5)))
     func disconnected() async throws {
       let (lost, losing) = AsyncStream<Void>.makeStream()
       let losesAt = CoreLock(0)

@@ -54,7 +54,7 @@ struct TimeTests {
     #expect(timeouts(service) == [.seconds(10), .seconds(3)])
   }
 
-  @Test("a first start does not wait for a service that cannot be reached", .timeLimit(.minutes(1)))
+  @Test("a first start does not wait for a service that cannot be reached", .timeLimit(.minutes(5)))
   func unreachable() throws {
     let (service, attestor) = try stage(answeringAfter: .zero, isShort: true)
     service.set { $0.failure = .unreachable("x") }
