@@ -3,9 +3,9 @@
 """`.ci/suite` adds up what targets count, and believes none that does not count."""
 
 import os
+import select
 import signal
 import subprocess
-import time
 import unittest
 
 from place import CI, fresh, run, script
@@ -98,21 +98,22 @@ class Suite(unittest.TestCase):
         for lanes, target in (("1", "check/house"), ("2", "check/house"), ("1", "house"), ("2", "house")):
             with self.subTest(lanes=lanes, target=target):
                 folder = fresh("suite_ended")
-                make = script(folder / "make",
-                              f"echo $$ >{folder}/new; mv {folder}/new {folder}/number; exec sleep 1000")
+                # The target has the pipe open for as long as it lives.
+                pipe = folder / "pipe"
+                os.mkfifo(pipe)
+                life = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+                make = script(folder / "make", f"exec >{pipe}; echo begun; exec sleep 1000")
                 with subprocess.Popen([CI / "suite", "--lanes", lanes, target], env={**os.environ, "MAKE": str(make)},
                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as suite:
-                    self.wait_until((folder / "number").exists)
-                    number = (folder / "number").read_text().strip()
+                    self.assertEqual(self.heard(life), b"begun\n")
                     suite.send_signal(signal.SIGTERM)
                     self.assertEqual(suite.wait(60), 130)
-                self.wait_until(lambda: not os.path.exists(f"/proc/{number}"))
+                self.assertEqual(self.heard(life), b"")
+                os.close(life)
 
-    def wait_until(self, condition):
-        end = time.monotonic() + 60
-        while not condition():
-            self.assertLess(time.monotonic(), end, "it never came to it")
-            time.sleep(0.01)
+    def heard(self, pipe):
+        self.assertTrue(select.select([pipe], [], [], 60)[0], "nothing came within a minute")
+        return os.read(pipe, 100)
 
     def test_only_a_whole_line_counts(self):
         result = self.suite(house_a="echo so far 3 passed, 0 failed or so")
