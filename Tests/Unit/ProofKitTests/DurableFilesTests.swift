@@ -139,30 +139,21 @@ struct DurableFilesTests {
     withExtendedLifetime(second) {}
   }
 
-  /// A process that was forked from this one, and runs `body`.
-  private static func forked(_ body: () -> Void) throws -> Int32 {
-    typealias Fork = @convention(c) () -> Int32
-    let symbol = unsafe try #require(dlsym(nil, "fork"))
-    let child = unsafe unsafeBitCast(symbol, to: Fork.self)()
-    guard child == 0 else { return child }
-    body()
-    _exit(0)
-  }
-
   @Test("a lock ends with its owner's value, whatever a forked process does")
   func forks() async {
-    // In a process of its own: a fork has the locks of all threads as they are at its moment, and
-    // each file that another test has open.
     await #expect(processExitsWith: .success) {
       let place = try Place()
       let path = "\(place.path)/lock"
       var status: Int32 = 0
       var locks = [try FolderLock(path)]
-      let releasing = try Self.forked { locks = [] }
+      let releasing = try forked {
+        locks = []
+        return 0
+      }
       #expect(unsafe waitpid(releasing, &status, 0) == releasing && status == 0)
       #expect(throws: FolderLock.Refusal.held(by: getpid())) { _ = try FolderLock(path) }
 
-      let living = try Self.forked { while true { pause() } }
+      let living = try forked { while true { pause() } }
       #expect(locks.count == 1)
       locks = []
       #expect(throws: Never.self) { _ = try FolderLock(path) }

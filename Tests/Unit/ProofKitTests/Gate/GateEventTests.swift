@@ -95,18 +95,12 @@ struct GateEventTests {
 
   @Test("a child of a fork has another number, and its parent keeps its own")
   func child() async {
-    // In a process of its own: a fork has the locks of all threads as they are at its moment, and
-    // each file that another test has open.
     await #expect(processExitsWith: .success) {
-      typealias Fork = @convention(c) () -> Int32
       let number = CoreProcess.number
       #expect(number == CoreProcess.number && number != 0)
-      let symbol = unsafe try #require(dlsym(nil, "fork"))
-      let fork = unsafe unsafeBitCast(symbol, to: Fork.self)
-      let process = fork()
-      if process == 0 {
+      let process = try forked {
         let mine = CoreProcess.number
-        _exit(mine != number && mine == CoreProcess.number ? 7 : 8)
+        return mine != number && mine == CoreProcess.number ? 7 : 8
       }
       var status: Int32 = 0
       #expect(unsafe waitpid(process, &status, 0) == process)
