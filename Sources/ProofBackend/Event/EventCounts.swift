@@ -97,6 +97,17 @@ package struct EventMeter: Sendable, Hashable {
     return EventCounts.Span(minute: sums[0], hour: sums[1], day: sums[2])
   }
 
+  /// The number of the last day, as ``span(at:)`` has it.
+  func day(at now: UnixTime) -> UInt32 {
+    let (index, scale) = (Self.scales.count - 1, Self.scales[Self.scales.count - 1])
+    let youngest = max(words[index], UInt32(clamping: now.unsigned / scale.width))
+    let passed = Int(min(UInt64(youngest - words[index]), UInt64(scale.cells)))
+    return (passed..<scale.cells).reduce(into: 0) { sum, step in
+      let word = words[scale.first + (Int(youngest) + scale.cells - step) % scale.cells]
+      sum = sum.addingReportingOverflow(word).overflow ? .max : sum + word
+    }
+  }
+
   /// Makes the cell of a moment the youngest, and clears those that it takes over.
   private mutating func advance(_ index: Int, to now: UnixTime) {
     let scale = Self.scales[index]

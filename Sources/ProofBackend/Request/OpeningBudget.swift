@@ -35,23 +35,19 @@ public struct OpeningBudget: Sendable, Hashable {
   public init() {}
 }
 
-/// The state of an ``OpeningBudget``. Its memory is fixed: addresses share 4,096 cells. The hash
-/// that selects a cell has a random seed for each process, so that an attacker cannot choose an
-/// address in another one's cell.
+/// The state of an ``OpeningBudget``. Its memory is fixed: 4,096 addresses have a budget of their own at the same time,
+/// and 8,192 addresses are known. A full table forgets the budget of which the most is left, so that no address is
+/// refused for what another one has used; and the known address whose last opening is the oldest. Only an address whose
+/// token opened becomes known: a flood of bad tokens forgets none.
 final class Openings: Sendable {
-  private static let cellCount = 4096
   private static let knownSeconds: UInt64 = 86_400
 
-  private struct Cell {
-    var bucket = RateBucket()
-    var known: Int = 0
-    var knownUntil: UnixTime = 0
-  }
-
   private struct State {
-    var cells = [Cell](repeating: Cell(), count: cellCount)
+    var buckets = NameTable(capacity: 4096, first: RateBucket())
+    /// When an address is not known any more.
+    var known = NameTable(capacity: 8192, first: UnixTime(0))
     var strangers = RateBucket()
-    var known = RateBucket()
+    var knownOnes = RateBucket()
     var worked = RateBucket()
   }
 
@@ -62,7 +58,7 @@ final class Openings: Sendable {
 
   /// One opening that was taken.
   struct Taken {
-    fileprivate let name: Int
+    fileprivate let name: HashedName
     fileprivate let share: Share
   }
 
@@ -79,20 +75,20 @@ final class Openings: Sendable {
   ///   - now: The time.
   /// - Returns: The opening; nil if there is none.
   func take(for address: String?, hasWorked: Bool, at now: UnixTime) -> Taken? {
-    let name = Self.name(of: address)
+    let name = HashedName(address.map(AddressPrefix.of))
     return state.withLock { state in
       if hasWorked {
         return state.worked.take(budget.worked, at: now) ? Taken(name: name, share: .worked) : nil
       }
-      let place = name & (Self.cellCount - 1)
-      let isKnown = state.cells[place].known == name && state.cells[place].knownUntil >= now
-      guard state.cells[place].bucket.take(budget.perAddress, at: now) else { return nil }
+      let isKnown = state.known.held(name).map { state.known[$0] >= now } ?? false
+      let place = state.buckets.place(of: name) { $0.loss(at: now, budget.perAddress) }
+      guard state.buckets[place].take(budget.perAddress, at: now) else { return nil }
       let isTaken =
         isKnown
-        ? state.known.take(budget.known, at: now)
+        ? state.knownOnes.take(budget.known, at: now)
         : state.strangers.take(budget.strangers, at: now)
       guard isTaken else {
-        state.cells[place].bucket.giveBack()
+        state.buckets[place].giveBack()
         return nil
       }
       return Taken(name: name, share: isKnown ? .known : .strangers)
@@ -107,22 +103,16 @@ final class Openings: Sendable {
   ///   - now: The time.
   func opened(_ taken: Taken, isCharged: Bool, at now: UnixTime) {
     state.withLock { state in
-      let place = taken.name & (Self.cellCount - 1)
-      state.cells[place].known = taken.name
-      state.cells[place].knownUntil = now + Self.knownSeconds
+      let place = state.known.place(of: taken.name) { UInt64(clamping: now.distance(to: $0)) }
+      state.known[place] = now + Self.knownSeconds
       guard !isCharged else { return }
       switch taken.share {
       case .strangers: state.strangers.giveBack()
-      case .known: state.known.giveBack()
+      case .known: state.knownOnes.giveBack()
       case .worked: state.worked.giveBack()
       }
-      if taken.share != .worked { state.cells[place].bucket.giveBack() }
+      guard taken.share != .worked, let bucket = state.buckets.held(taken.name) else { return }
+      state.buckets[bucket].giveBack()
     }
-  }
-
-  private static func name(of address: String?) -> Int {
-    var hasher = Hasher()
-    hasher.combine(address.map(AddressPrefix.of))
-    return hasher.finalize()
   }
 }

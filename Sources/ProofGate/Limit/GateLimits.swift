@@ -36,6 +36,13 @@ package final class GateLimits: Sendable {
     package init() {}
   }
 
+  /// The name of a bucket.
+  private struct Counted: Hashable {
+    let rule: String
+    let index: Int
+    let name: String?
+  }
+
   private let sizes: Sizes
   private let clock: @Sendable () -> UInt64
   private let tables = CoreLock<[RouteLimit.Subject: LimitTable]>([:])
@@ -71,13 +78,9 @@ package final class GateLimits: Sendable {
     _ subject: RouteLimit.Subject, _ name: String?, _ limits: [RouteLimit], rule: String
   ) -> Exceeded? {
     for (index, limit) in limits.enumerated() where limit.subject == subject {
-      // Swift's hash has a random key for each process.
-      var hasher = Hasher()
-      hasher.combine(rule)
-      hasher.combine(index)
-      hasher.combine(subject == .address ? name.map(AddressPrefix.of) : name)
-      let hash = UInt64(bitPattern: Int64(hasher.finalize()))
-      if let wait = table(of: subject).wait(of: hash, limit, at: clock()) {
+      let counted = subject == .address ? name.map(AddressPrefix.of) : name
+      let name = HashedName(Counted(rule: rule, index: index, name: counted))
+      if let wait = table(of: subject).wait(of: name, limit, at: clock()) {
         return Exceeded(limit: limit, seconds: Int(wait / 1_000_000) + 1)
       }
     }

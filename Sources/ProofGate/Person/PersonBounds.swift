@@ -5,8 +5,8 @@ internal import ProofModel
 
 /// Bounds on the tries of persons, and on the processor time of pictures.
 ///
-/// Memory is fixed: clients share 65,536 cells, found by a hash with a random seed for each process. A client without a
-/// cell takes the one of its set whose hour ends first. Each node counts for itself, and a restart forgets.
+/// Memory is fixed: 65,536 clients are counted at the same time. A new one takes the place of the one with the fewest
+/// tries and pictures in its hour. Each node counts for itself, and a restart forgets.
 package final class PersonBounds: Sendable {
   /// The bounds.
   package struct Settings: Sendable {
@@ -24,19 +24,17 @@ package final class PersonBounds: Sendable {
     package init() {}
   }
 
-  private static let setCount = 1 << 14
-  private static let setSize = 4
+  private static let capacity = 1 << 16
   private static let seconds: UInt64 = 3600
 
-  private struct Cell {
-    var name = 0
+  private struct Hour {
     var end: UnixTime = 0
     var tries: UInt16 = 0
     var pictures: UInt16 = 0
   }
 
   private struct State {
-    var cells = [Cell](repeating: Cell(), count: setCount * setSize)
+    var hours = NameTable(capacity: capacity, first: Hour())
     var worked = RateBucket()
     var strangers = RateBucket()
   }
@@ -49,11 +47,10 @@ package final class PersonBounds: Sendable {
 
   /// Takes one try of a client; false if it has none left in this hour.
   func takeTry(of client: ChallengeClient, at now: UnixTime) -> Bool {
-    let name = Self.name(of: client)
-    return state.withLock { state in
-      let place = Self.place(of: name, at: now, in: &state)
-      guard state.cells[place].tries < settings.triesOfClient else { return false }
-      state.cells[place].tries += 1
+    state.withLock { state in
+      let place = place(of: client, at: now, in: &state.hours)
+      guard state.hours[place].tries < settings.triesOfClient else { return false }
+      state.hours[place].tries += 1
       return true
     }
   }
@@ -66,37 +63,32 @@ package final class PersonBounds: Sendable {
   ///   - now: The time.
   /// - Returns: Whether it got one.
   func takePicture(of client: ChallengeClient, hasWorked: Bool, at now: UnixTime) -> Bool {
-    let name = Self.name(of: client)
-    return state.withLock { state in
-      let place = Self.place(of: name, at: now, in: &state)
-      guard state.cells[place].pictures < settings.picturesOfClient else { return false }
+    state.withLock { state in
+      let place = place(of: client, at: now, in: &state.hours)
+      guard state.hours[place].pictures < settings.picturesOfClient else { return false }
       let isTaken =
         hasWorked
         ? state.worked.take(settings.worked, at: now)
         : state.strangers.take(settings.strangers, at: now)
       guard isTaken else { return false }
-      state.cells[place].pictures += 1
+      state.hours[place].pictures += 1
       return true
     }
   }
 
   /// The bytes of the table.
-  static var byteCount: Int { setCount * setSize * MemoryLayout<Cell>.stride }
+  static var byteCount: Int { NameTable<Hour>.byteCount(of: capacity) }
 
-  private static func place(of name: Int, at now: UnixTime, in state: inout State) -> Int {
-    let first = (name & (setCount - 1)) * setSize
-    let set = first..<first + setSize
-    if let held = set.first(where: { state.cells[$0].name == name && state.cells[$0].end > now }) {
-      return held
+  private func place(
+    of client: ChallengeClient, at now: UnixTime, in hours: inout NameTable<Hour>
+  ) -> Int {
+    let place = hours.place(of: HashedName(client.bytes)) { hour in
+      guard hour.end > now else { return 0 }
+      // The part of its tries and the one of its pictures weigh the same.
+      return UInt64(hour.tries) * UInt64(settings.picturesOfClient)
+        + UInt64(hour.pictures) * UInt64(settings.triesOfClient)
     }
-    let free = set.min { state.cells[$0].end < state.cells[$1].end } ?? first
-    state.cells[free] = Cell(name: name, end: now + seconds)
-    return free
-  }
-
-  private static func name(of client: ChallengeClient) -> Int {
-    var hasher = Hasher()
-    hasher.combine(client.bytes)
-    return hasher.finalize()
+    if hours[place].end <= now { hours[place] = Hour(end: now + Self.seconds) }
+    return place
   }
 }

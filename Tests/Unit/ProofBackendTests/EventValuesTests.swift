@@ -55,6 +55,24 @@ import Testing
     }
   }
 
+  @Test("The number of a day alone is the one of the span, and leaves the meter as it is")
+  func day() {
+    var random = SplitMix64(seed: 1)
+    var meter = EventMeter()
+    for start in [0, 5_000, 1_800_000_000] as [UnixTime] {
+      var now = start
+      for _ in 0..<300 {
+        now += random.next() % 20_000
+        let before = meter
+        var read = meter
+        #expect(meter.day(at: now) == read.span(at: now).day && meter == before)
+        if random.next() % 3 > 0 { meter.add(at: now) }
+      }
+    }
+    let full = EventMeter([UInt8](repeating: 0, count: 12) + [UInt8](repeating: 0xFF, count: 180))
+    #expect(full.day(at: 0) == .max)
+  }
+
   @Test("A meter is 192 bytes, and anything else is an empty one")
   func bytes() {
     var meter = EventMeter()
@@ -109,7 +127,6 @@ import Testing
 
   @Test("Tokens that did not count are counted for the sender's address, and for no other one")
   func addresses() {
-    // One address in each of them: two may share a cell.
     let counts = AddressCounts()
     counts.add(nil, at: Self.now)
     #expect(counts.span(of: nil, at: Self.now) == Span())
@@ -117,14 +134,19 @@ import Testing
     #expect(counts.span(of: "2001:DB8:0:0:9::", at: Self.now) == Span(minute: 2, hour: 2, day: 2))
     #expect(counts.span(of: "2001:db8:0:0:9::", at: Self.now + 70) == Span(hour: 2, day: 2))
     #expect(counts.span(of: "2001:db8:0:1::", at: Self.now) == Span())
-    // 4,096 cells: of twice as many addresses some have lost theirs, and none has another one's.
-    for number in 0..<8_192 { counts.add("10.0.\(number / 256).\(number % 256)", at: Self.now) }
+    // Twice as many addresses as have room: some are forgotten, and none has another one's.
+    let address = { (number: Int) in "10.0.\(number / 256).\(number % 256)" }
+    for number in 0..<8_192 { counts.add(address(number), at: Self.now) }
     let kept = (0..<8_192).count { number in
-      let span = counts.span(of: "10.0.\(number / 256).\(number % 256)", at: Self.now)
+      let span = counts.span(of: address(number), at: Self.now)
       #expect(span == Span(minute: 1, hour: 1, day: 1) || span == Span())
       return span.day == 1
     }
     #expect(kept <= 4_096 && kept > 2_048)
+    #expect(counts.span(of: "2001:db8::", at: Self.now).day == 2, "it has the most to lose")
+    // After a day it has nothing to lose.
+    for number in 0..<20_000 { counts.add(address(number), at: Self.now + 90_000) }
+    #expect(counts.span(of: "2001:db8::", at: Self.now + 90_000) == Span())
   }
 
   // MARK: Risk

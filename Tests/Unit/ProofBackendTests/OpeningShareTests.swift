@@ -27,14 +27,51 @@ import Testing
     openings.take(for: address, hasWorked: hasWorked, at: Self.now)
   }
 
-  @Test("Addresses are spread over 4,096 cells")
-  func cells() {
-    let openings = Openings(Self.budget(perAddress: 1, strangers: 100_000))
-    let taken = (0..<8_192).count { number in
-      take(openings, "10.0.\(number / 256).\(number % 256)") != nil
+  private static func address(_ number: Int) -> String {
+    "10.\(number >> 16).\(number >> 8 & 255).\(number & 255)"
+  }
+
+  @Test(
+    "A flood from 5,000 addresses that used up their budgets takes an opening from no other one")
+  func neighbours() throws {
+    let openings = Openings(Self.budget(perAddress: 1, strangers: 6_000, known: 200))
+    let owners = (0..<200).map { "192.0.2.\($0)" }
+    for owner in owners {
+      openings.opened(try #require(take(openings, owner)), isCharged: false, at: Self.now)
     }
-    // Some of twice as many addresses as cells meet in one cell.
-    #expect(taken <= 4_096 && taken > 2_048)
+    for number in 0..<5_000 { #expect(take(openings, Self.address(number)) != nil) }
+    for owner in owners { #expect(take(openings, owner) != nil, "\(owner) is known") }
+    for number in 5_000..<5_200 {
+      #expect(take(openings, Self.address(number)) != nil, "a stranger, too")
+    }
+  }
+
+  @Test("4,096 addresses have a budget of their own, and one that used more of it is kept longer")
+  func room() {
+    let openings = Openings(Self.budget(perAddress: 2, strangers: 1_000_000))
+    let spent = (0..<100).map { "192.0.2.\($0)" }
+    for address in spent + spent { #expect(take(openings, address) != nil) }
+    for number in 0..<8_192 { #expect(take(openings, Self.address(number)) != nil) }
+    for address in spent { #expect(take(openings, address) == nil) }
+    // One that was forgotten can take two more. Those that are kept have one left.
+    let kept = (0..<8_192).count { number in
+      let other = Self.address(number)
+      return take(openings, other) != nil && take(openings, other) == nil
+    }
+    #expect(kept > 2_048 && kept < 4_096)
+  }
+
+  @Test("A flood of bad tokens makes no known address forgotten")
+  func flood() throws {
+    let openings = Openings(Self.budget(strangers: 20_200, known: 200))
+    let owners = (0..<200).map { "192.0.2.\($0)" }
+    for owner in owners {
+      openings.opened(try #require(take(openings, owner)), isCharged: true, at: Self.now)
+    }
+    for number in 0..<20_000 { #expect(take(openings, Self.address(number)) != nil) }
+    #expect(take(openings, "203.0.113.1") == nil, "the strangers' share is used up")
+    for owner in owners { #expect(take(openings, owner) != nil) }
+    #expect(take(openings, owners[0]) == nil)
   }
 
   @Test("An opening that is given back makes its own address known, and costs it nothing")

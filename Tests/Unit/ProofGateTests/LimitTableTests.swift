@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ProofBackend
 import ProofModel
 import Testing
 
@@ -11,7 +12,9 @@ import Testing
   private static let second = RouteLimit(.address, 1, per: .second)
 
   /// A name whose row is given; `number` is 1 or more.
-  private static func name(_ number: UInt64, row: UInt64 = 0) -> UInt64 { row << 32 | number }
+  private static func name(_ number: UInt64, row: UInt64 = 0) -> HashedName {
+    HashedName(bits: row << 32 | number)
+  }
 
   @Test("Eight names of a row are counted at the same time, and a ninth one takes a place")
   func row() {
@@ -66,20 +69,20 @@ import Testing
   @Test("Names differ from 1 on, and 0 is one of them")
   func names() {
     let table = LimitTable(capacity: 8)
-    #expect(table.wait(of: 0, Self.hour, at: 5) == nil)
-    #expect(table.wait(of: 0, Self.hour, at: 5) != nil)
-    #expect(table.wait(of: 1, Self.hour, at: 5) != nil, "0 marks a place without a name")
-    #expect(table.wait(of: 2, Self.hour, at: 5) == nil)
+    #expect(table.wait(of: Self.name(0), Self.hour, at: 5) == nil)
+    #expect(table.wait(of: Self.name(0), Self.hour, at: 5) != nil)
+    #expect(table.wait(of: Self.name(1), Self.hour, at: 5) != nil, "0 marks a place without a name")
+    #expect(table.wait(of: Self.name(2), Self.hour, at: 5) == nil)
   }
 
   @Test("The largest count fills a bucket by one in each microsecond")
   func largest() {
     let table = LimitTable(capacity: 8)
-    #expect(table.wait(of: 7, Self.hour, at: 5) == nil)
+    #expect(table.wait(of: Self.name(7), Self.hour, at: 5) == nil)
     // The bucket of the hour is empty for longer than a second takes to fill one.
-    #expect(table.wait(of: 7, RouteLimit(.address, 1_000_000, per: .second), at: 5) == 1)
-    #expect(table.wait(of: 7, RouteLimit(.address, 999_999, per: .second), at: 5) == 1)
-    #expect(table.wait(of: 7, RouteLimit(.address, 500_000, per: .second), at: 5) == 2)
+    #expect(table.wait(of: Self.name(7), RouteLimit(.address, 1_000_000, per: .second), at: 5) == 1)
+    #expect(table.wait(of: Self.name(7), RouteLimit(.address, 999_999, per: .second), at: 5) == 1)
+    #expect(table.wait(of: Self.name(7), RouteLimit(.address, 500_000, per: .second), at: 5) == 2)
   }
 
   @Test("A wait is told in whole seconds that are over by then")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ProofGate
 
-/// Counts of open challenges: answers lower them, and each sender and route has a cell of many.
+/// Counts of open challenges: answers lower them, and each sender and route has its own.
 @Suite struct LoadTests {
   private static let now: UnixTime = 1_000
 
@@ -40,20 +40,45 @@ import Testing
     #expect(set(1_003) == 1, "an answer of another route")
   }
 
-  @Test("There are 4,096 cells for senders and as many for routes, each of 24 bytes")
-  func cells() {
-    #expect(ChallengeLoad.byteCount == 196_608)
+  @Test("Challenges of 2,000 senders on as many routes raise no other one's level")
+  func neighbours() {
     let load = ChallengeLoad()
-    // Eight challenges of each of 2,000 senders: two that share a cell have a bit. Of 4,096 cells
-    // about 770 senders share one, with a deviation of 30; of 2,048 about 1,250.
     for client in 0..<2_000 {
       for _ in 0..<8 { _ = load.set(Self.client(client), on: UInt32(client), at: Self.now) }
     }
-    let shared = (0..<2_000).count { client in
+    for client in 0..<2_000 {
       load.answered(Self.client(client), on: UInt32(client), at: Self.now)
-      return load.set(Self.client(client), on: UInt32(client), at: Self.now) > 0
+      #expect(load.set(Self.client(client), on: UInt32(client), at: Self.now) == 0)
     }
-    #expect((1..<1_000).contains(shared), "\(shared)")
+  }
+
+  @Test(
+    "A flood from 20,000 senders adds the route's 2 bits to another sender, and none of its own")
+  func flood() {
+    let load = ChallengeLoad()
+    for client in 0..<20_000 {
+      for _ in 0..<32 { _ = load.set(Self.client(client), on: 1, at: Self.now) }
+    }
+    for client in 100_000..<100_200 {
+      for _ in 1...8 { #expect(load.set(Self.client(client), on: 1, at: Self.now) == 2) }
+    }
+  }
+
+  @Test("4,096 senders and as many routes are counted, and those with fewer challenges go first")
+  func room() {
+    #expect(ChallengeLoad.byteCount == 262_144)
+    let load = ChallengeLoad()
+    func set(_ client: Int, after seconds: UInt64 = 0) -> UInt8 {
+      load.set(Self.client(client), on: UInt32(client), at: Self.now + seconds)
+    }
+    for client in 0..<100 { for _ in 1...16 { _ = set(client) } }
+    for client in 1_000..<9_192 { for _ in 1...15 { _ = set(client) } }
+    for client in 0..<100 { #expect(set(client) == 1) }
+    let kept = (1_000..<9_192).count { set($0) == 1 }
+    #expect(kept > 1_024 && kept < 4_096)
+    // After many half-lives they have nothing to lose.
+    for client in 20_000..<120_000 { _ = set(client, after: 3_600) }
+    for client in 0..<100 { #expect((1...15).allSatisfy { _ in set(client, after: 3_600) == 0 }) }
   }
 
   @Test("A challenge that was open for half an hour counts nothing")

@@ -135,17 +135,28 @@ import Testing
   func room() {
     let bounds = Self.single()
     for number in 0..<30_000 { #expect(bounds.takeTry(of: Self.address(number), at: 1000)) }
-    // Few of the 16,384 sets, which have four cells each, get more than four clients.
+    // Few of the 8,192 rows, which have eight places each, get more than eight clients.
     let forgotten = (0..<30_000).count { bounds.takeTry(of: Self.address($0), at: 1001) }
-    #expect(forgotten < 3_000)
+    #expect(forgotten < 1_000)
   }
 
-  @Test("A flood of clients takes the cells whose hours end first")
+  @Test("A flood of clients forgets those that have used least, and those whose hour is over")
   func flood() {
-    let bounds = Self.single()
-    for number in 0..<50 { #expect(bounds.takeTry(of: Self.address(number), at: 2000)) }
-    for number in 1000..<120_000 { _ = bounds.takeTry(of: Self.address(number), at: 1000) }
-    #expect((0..<50).count { bounds.takeTry(of: Self.address($0), at: 2001) } == 0)
+    var settings = PersonBounds.Settings()
+    settings.worked = OpeningBudget.Rate(burst: 1_000_000, perSecond: 0)
+    let bounds = PersonBounds(settings)
+    let (tries, pictures) = ((0..<50).map(Self.address), (50..<100).map(Self.address))
+    for client in tries { for _ in 1...10 { #expect(bounds.takeTry(of: client, at: 9)) } }
+    for client in pictures {
+      for _ in 1...30 { #expect(bounds.takePicture(of: client, hasWorked: true, at: 9)) }
+    }
+    for number in 1_000..<200_000 { #expect(bounds.takeTry(of: Self.address(number), at: 3608)) }
+    for client in tries { #expect(!bounds.takeTry(of: client, at: 3608)) }
+    for client in pictures {
+      #expect(!bounds.takePicture(of: client, hasWorked: true, at: 3608))
+    }
+    // Their hours are over, and those of the flood are not.
+    for client in tries + pictures { #expect(bounds.takeTry(of: client, at: 3609)) }
   }
 
   @Test("A picture that was refused for all together is none of its client's")
