@@ -217,6 +217,8 @@ RULE_MUTANTS = [
     (5, "cheap work that pays for an opening", f"{DOOR}/ForwardAdmission.swift",
      "challenge.kind == .work, challenge.level >= Self.openingLevel", "challenge.kind == .work",
      "ForwardOpeningTests", []),
+    (5, "addresses that share a budget", f"{BACKEND}/Request/NameTable.swift",
+     "row(of: name).first { entries[$0].name == name.bits }", "row(of: name).first", "OpeningShareTests", []),
     (5, "openings without a bound for clients that work", f"{BACKEND}/Request/OpeningBudget.swift",
      "return state.worked.take(budget.worked, at: now) ? Taken(name: name, share: .worked) : nil",
      "return Taken(name: name, share: .worked)", "ForwardOpeningTests", []),
