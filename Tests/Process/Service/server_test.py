@@ -29,7 +29,7 @@ from service import BUILT, PATIENCE, Service, make_certificate, make_store, refu
 checks = Checks()
 # libmicrohttpd closes without an alert.
 REFUSED = ["closed", "UNEXPECTED_EOF_WHILE_READING"]
-HALF = b"POST /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 5\r\n\r\n"
+HALF = b"POST /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n"
 
 
 def trusting(chain):
@@ -61,6 +61,17 @@ def get(port, path, headers=None, context=None):
         connection.request("GET", path, headers=headers or {})
         answer = connection.getresponse()
         return answer.status, answer.read().decode()
+
+
+def begin_half(port, one):
+    """Sends a request without its body, and waits until the service has begun it."""
+    one.sendall(HALF)
+    said = b""
+    while not said.endswith(b"\r\n\r\n") and (part := one.recv(1)):
+        said += part
+    checks.that(said.startswith(b"HTTP/1.1 100 "), f"a request is in flight: {said}")
+    open_now = re.search(r"^proof_requests_open (\d+)$", get(port, "/metrics")[1], re.MULTILINE)
+    checks.that(int(open_now[1]) == 2, "it is open beside the one that asks")
 
 
 def everything(one):
@@ -254,9 +265,7 @@ def test_graceful_stop(store, chain, key):
     for number in (signal.SIGTERM, signal.SIGINT):
         with Service(*store, "--plain") as service:
             one = socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE)
-            one.sendall(HALF)
-            while "proof_requests_open 2" not in get(service.port, "/metrics")[1]:
-                pass
+            begin_half(service.port, one)
             service.signal(number)
             service.wait_for("stopping")
             with contextlib.suppress(ConnectionResetError):
@@ -280,16 +289,12 @@ def test_graceful_stop(store, chain, key):
 def test_impatient_stop(store):
     with Service(*store, "--plain", "--drain-seconds", 0) as service:
         with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as one:
-            one.sendall(HALF)
-            while "proof_requests_open 2" not in get(service.port, "/metrics")[1]:
-                pass
+            begin_half(service.port, one)
             checks.that(service.stop() == 1, "a request was given up: status 1")
             checks.that(json.loads(service.lines[-1])["unfinished"] == "yes", service.lines[-1])
     with Service(*store, "--plain") as service:
         with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as one:
-            one.sendall(HALF)
-            while "proof_requests_open 2" not in get(service.port, "/metrics")[1]:
-                pass
+            begin_half(service.port, one)
             service.signal(signal.SIGTERM)
             service.wait_for("stopping")
             # Lost if it comes before the service listens to signals again: then the next one counts.
