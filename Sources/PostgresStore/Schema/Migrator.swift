@@ -7,9 +7,8 @@ package struct Migrator {
   private let connection: PostgresConnection
   private let steps: [Migration]
 
-  /// The wait of a step for a table's lock. A longer one would make the service's calls wait behind
-  /// it.
-  private static let lockTimeout = "200ms"
+  /// Milliseconds for which a step waits for a table's lock.
+  private let lockTimeout: Int
   /// The times that a step is tried when a lock was not granted.
   private static let attemptsMax = 20
   /// Milliseconds of one step.
@@ -18,10 +17,15 @@ package struct Migrator {
   /// - Parameters:
   ///   - connection: A session of the role that owns the schema, or will own it.
   ///   - steps: Ascending by version, from 1, without gaps.
-  package init(_ connection: PostgresConnection, steps: [Migration] = Migration.all) {
+  ///   - lockTimeout: Milliseconds for which a step waits for a table's lock before it is tried anew. The service's
+  ///     calls wait behind it.
+  package init(
+    _ connection: PostgresConnection, steps: [Migration] = Migration.all, lockTimeout: Int = 200
+  ) {
     precondition(steps.map(\.version) == Array(1...steps.count), "Steps ascend without gaps.")
     self.connection = connection
     self.steps = steps
+    self.lockTimeout = lockTimeout
   }
 
   /// The version that the database has; 0 without a schema.
@@ -79,7 +83,7 @@ package struct Migrator {
       """
     return """
       BEGIN;
-      SET LOCAL lock_timeout = '\(Self.lockTimeout)';
+      SET LOCAL lock_timeout = '\(lockTimeout)ms';
       \(present == 0 ? "" : guardian)
       \(body)
       \(next == 0 ? "" : note)

@@ -250,7 +250,8 @@ struct FunctionEdgeTests {
     let done = DispatchSemaphore(value: 0)
     Thread {
       let error = failure { () throws(PostgresError) in
-        try Migrator(connection).move(to: version - 1)
+        // It waits at the lock until the row is there, however long the watcher takes to see it.
+        try Migrator(connection, lockTimeout: 100_000).move(to: version - 1)
       }
       end.withLock { $0 = (true, error) }
       done.signal()
