@@ -8,7 +8,8 @@ import Testing
 
 /// The file of a replay journal: restarts, backups, damage, growth, and the SQLite file of earlier versions.
 @Suite struct JournalReplayStoreTests {
-  static let now: UnixTime = 1_800_000_000
+  /// A time in 2096: a file that was changed after the time of its store counts as a backup.
+  static let now: UnixTime = 4_000_000_000
   private static let boot: [UInt8] = [1]
   /// A file of few slots, so that tests fill it.
   private static let small = ReplayJournal.Shape(chunk: 4, most: 8, steps: 2, patience: 20)
