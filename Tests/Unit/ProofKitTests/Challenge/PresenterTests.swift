@@ -280,7 +280,9 @@ struct LoopbackFuzzTests {
       let bytes = mutator.mutant(of: corpus)
       guard let found = LoopbackRequest(bytes, port: 70, state: "s7") else { continue }
       if case .success(let data) = found.result { #expect(data.utf8.count <= 1024) }
-      #expect(String(decoding: bytes, as: UTF8.self).hasPrefix("GET /done?"))
+      // Line ends before a request are none of it.
+      let request = String(decoding: bytes, as: UTF8.self).drop { $0 == "\r\n" }
+      #expect(request.hasPrefix("GET /done?"))
     }
   }
 }
