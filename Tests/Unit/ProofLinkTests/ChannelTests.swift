@@ -282,7 +282,7 @@ extension BenchTests {
         let receipt = try await door.send(command)
         let heard = tap.toHardware + tap.toApp
         for secret in [[UInt8](text.utf8), bench.instance.bytes, receipt.nonce.bytes] {
-          #expect(!heard.contains { Tap.contains($0, secret.prefix(4)) })
+          #expect(!heard.contains { Tap.contains($0, secret.prefix(6)) })
         }
         shapes.append(tap.shapes)
       }

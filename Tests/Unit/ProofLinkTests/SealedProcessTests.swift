@@ -134,7 +134,7 @@ struct SealedProcessTests {
       #expect(Set(ups.map(\.count)).count == 1 && Set(ups).count == 16)
       let heard = tap.toHardware + tap.toApp
       for hidden in [Array(text.utf8), instance.bytes] {
-        #expect(!heard.contains { Tap.contains($0, hidden.prefix(4)) })
+        #expect(!heard.contains { Tap.contains($0, hidden.prefix(6)) })
       }
       shapes.append(tap.shapes)
     }
