@@ -89,7 +89,9 @@ import Testing
         report, bench.app.question().bytes, challenge.bytes,
         bench.app.question(endorsement: endorsement).bytes,
       ]
-      let body = mutator.mutant(of: bodies)
+      // The first body is right, and the second is none, so that two statuses come in any case.
+      let body =
+        round == 0 ? bodies[1] : round == 1 ? [] : mutator.mutant(of: bodies)
       let path = round % 4 == 0 ? "/v1/challenge" : "/v1/report"
       let response = bench.post(path, body)
       statuses[response.status, default: 0] += 1
@@ -145,15 +147,18 @@ import Testing
       "event/add", "event/list", "event/remove", "challenge/add", "challenge/list",
       "challenge/remove", "gate/watch", "risk/add", "risk/list", "risk/remove",
     ]
+    let right = #"{"host":"first.example.com","kind":"token"}"#
     var statuses: [Int: Int] = [:]
     for round in 0..<2 * Mutator.rounds {
       bench.clock.advance(by: 1)
-      let verb =
+      var verb =
         round % 10 == 0
         ? String(decoding: mutator.mutant(of: verbs.map { Array($0.utf8) }), as: UTF8.self)
         : mutator.pick(verbs)
       let isSame = round % 3 == 0
-      let body = isSame ? mutator.pick(arguments) : mutator.mutant(of: arguments)
+      var body = isSame ? mutator.pick(arguments) : mutator.mutant(of: arguments)
+      // The first call is right, and the second is wrong, so that both statuses come in any case.
+      if round < 2 { (verb, body) = ("api/add", Array((round == 0 ? right : "{}").utf8)) }
       let response = bench.service.respond(
         to: HTTPRequest(
           method: "POST", path: "/v1/manage/\(verb)",
