@@ -32,7 +32,8 @@ FOLDERS = ("Process/Gate", "Process/Backend", "Process/Service", "Vectors")
 sys.path[:0] = [str(ROOT / "Tests" / name) for name in FOLDERS]
 os.environ.setdefault("PROOF_BIN", str(ROOT / ".build/release"))
 from gate_site import GateProcess, Site  # noqa: E402
-from parties import HOST, PATIENCE, block, free_port  # noqa: E402
+from parties import HOST, PATIENCE, block  # noqa: E402
+from ports import free_port  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 

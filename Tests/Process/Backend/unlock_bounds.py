@@ -8,11 +8,14 @@ import http.client
 import json
 import pathlib
 import re
-import socket
 import subprocess
+import sys
 import unittest
 
 from place import BIN, Place
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "Support" / "Runner"))
+from ports import free_port  # noqa: E402
 
 MEBIBYTE = 2**20
 
@@ -50,12 +53,8 @@ class UnlockBounds(unittest.TestCase):
         self.assertGreater(min(ports), 1023)
 
     def test_a_port_that_is_named_is_taken(self):
-        with socket.socket() as probe:
-            # Both say that the port may be shared: the system gives it to no other process meanwhile.
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-            self.assertEqual(self.start(port=str(port)), port)
+        port = free_port()
+        self.assertEqual(self.start(port=str(port)), port)
         self.refused(f"port {port} of 127.0.0.1", port=str(port), ledger=self.place.path("other"))
 
     def test_a_proxy_may_have_any_number_of_connections(self):

@@ -13,7 +13,8 @@ import subprocess
 import threading
 import unittest
 
-from parties import PATIENCE, Client, block, free_port, start_caddy, start_haproxy, stop_caddy, stop_haproxy
+from parties import PATIENCE, Client, block, start_caddy, start_haproxy, stop_caddy, stop_haproxy
+from ports import free_port
 from sdk_test import BIN, SDKSite, replaced
 
 RULES = """

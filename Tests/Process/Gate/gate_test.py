@@ -10,8 +10,9 @@ import urllib.error
 import urllib.request
 
 from gate_site import GateProcess
-from parties import (HOST, PATIENCE, block, free_port, start_caddy, start_haproxy, start_nginx, stop_caddy,
+from parties import (HOST, PATIENCE, block, start_caddy, start_haproxy, start_nginx, stop_caddy,
                      stop_haproxy, stop_nginx)
+from ports import free_port
 from proxied import Proxied
 
 

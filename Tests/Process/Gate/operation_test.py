@@ -15,7 +15,8 @@ import subprocess
 import unittest
 
 from gate_site import GateProcess, Site
-from parties import HOST, PATIENCE, Client, block, free_port, start_nginx, stop_nginx
+from parties import HOST, PATIENCE, Client, block, start_nginx, stop_nginx
+from ports import free_port
 import certificates
 
 RULES = """

@@ -23,7 +23,7 @@ import time
 import uuid
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-FOLDERS = ("Process/Backend", "Process/Backend/requests", "Process/Service", "Vectors")
+FOLDERS = ("Process/Backend", "Process/Backend/requests", "Process/Service", "Support/Runner", "Vectors")
 sys.path[:0] = [str(ROOT / "Tests" / name) for name in FOLDERS]
 import verdict  # noqa: E402
 from proofspec import gate, work  # noqa: E402
@@ -36,12 +36,6 @@ def block(after, kind="sh", number=0):
     """A block of docs/GATE.md, by its heading."""
     text = (ROOT / "docs/GATE.md").read_text().split(f"\n## {after}\n", 1)[1].split("\n## ", 1)[0]
     return re.findall(rf"^```{kind}\n(.*?)^```", text, re.M | re.S)[number]
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @contextlib.contextmanager

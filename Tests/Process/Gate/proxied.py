@@ -11,8 +11,9 @@ import urllib.error
 import urllib.request
 
 from gate_site import GateProcess, Site
-from parties import HOST, PATIENCE, Api, Client, answer, block, free_port
+from parties import HOST, PATIENCE, Api, Client, answer, block
 from place import PageLines
+from ports import free_port
 import demand
 
 AMBIGUOUS = ("/orders%2f7", "/orders/../health", "/orders/%2e%2e/health", "//health", "/orders//7", "/orders\\7",

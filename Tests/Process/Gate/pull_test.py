@@ -15,7 +15,8 @@ import urllib.error
 import urllib.request
 
 from gate_site import GateProcess, Logged, Site
-from parties import HOST, PATIENCE, Prover, free_port
+from parties import HOST, PATIENCE, Prover
+from ports import free_port
 import certificates
 import gates
 from moved_clock import MovedClock

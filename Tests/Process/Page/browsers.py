@@ -15,6 +15,7 @@ import threading
 import time
 
 import websocket
+from ports import free_port
 from selenium import webdriver
 from selenium.common import exceptions
 from selenium.webdriver.common.actions.action_builder import ActionBuilder
@@ -136,7 +137,7 @@ class Chromium(WebDriver):
                      "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking"):
             options.add_argument(word)
         options.accept_insecure_certs = True
-        service = webdriver.ChromeService("/usr/bin/chromedriver", log_output=subprocess.DEVNULL)
+        service = webdriver.ChromeService("/usr/bin/chromedriver", port=free_port(), log_output=subprocess.DEVNULL)
         super().__init__(webdriver.Chrome(options, service))
         self.command("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
 
@@ -179,7 +180,7 @@ class WebKit(WebDriver):
         options.binary_location = next(map(str, pathlib.Path("/usr/lib").glob("*/webkit2gtk-4.1/MiniBrowser")))
         options.add_argument("--automation")
         options.set_capability("acceptInsecureCerts", True)
-        service = webdriver.WebKitGTKService("/usr/bin/WebKitWebDriver", env=environment,
+        service = webdriver.WebKitGTKService("/usr/bin/WebKitWebDriver", port=free_port(), env=environment,
                                              log_output=subprocess.DEVNULL)
         super().__init__(webdriver.WebKitGTK(options, service=service))
 

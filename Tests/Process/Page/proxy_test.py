@@ -5,7 +5,8 @@
 import json
 import unittest
 
-from parties import block, free_port, start_caddy, start_haproxy, stop_caddy, stop_haproxy
+from parties import block, start_caddy, start_haproxy, stop_caddy, stop_haproxy
+from ports import free_port
 from site_of_gate import FOLDER, PageSite
 
 

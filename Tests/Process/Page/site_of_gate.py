@@ -20,8 +20,9 @@ import urllib.request
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 FOLDERS = ("Process/Gate", "Process/Backend", "Process/Service", "Vectors")
 sys.path[:0] = [str(ROOT / "Tests" / name) for name in FOLDERS]
-from parties import PATIENCE, Prover, block, free_port, start_nginx, stop_nginx  # noqa: E402
+from parties import PATIENCE, Prover, block, start_nginx, stop_nginx  # noqa: E402
 from place import BIN, Place  # noqa: E402
+from ports import free_port  # noqa: E402
 import certificates  # noqa: E402
 import gates  # noqa: E402
 

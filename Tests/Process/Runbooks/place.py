@@ -9,11 +9,14 @@ import pathlib
 import re
 import shutil
 import signal
-import socket
 import subprocess
+import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.append(str(ROOT / "Tests" / "Support" / "Runner"))
+from ports import free_port  # noqa: E402
+
 BIN = pathlib.Path(os.environ.get("PROOF_BIN", ROOT / ".build" / "debug"))
 SECONDS = 120
 API = "door.example.com"
@@ -28,12 +31,6 @@ def blocks(page, heading):
     end = re.search(rf"^#{{1,{len(level)}}} ", text[start + len(heading):], re.MULTILINE)
     section = text[start:start + len(heading) + (end.start() if end else len(text))]
     return re.findall(r"^```sh\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
-
-
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 class Shell:

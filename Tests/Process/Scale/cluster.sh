@@ -14,7 +14,8 @@
 set -euo pipefail
 readonly bin=${POSTGRES_BIN:-/usr/lib/postgresql/15/bin}
 folder=$(mktemp -d)
-readonly folder
+tests=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+readonly folder tests
 
 # PostgreSQL refuses to run as root.
 as_postgres() {
@@ -45,22 +46,21 @@ certificate() {
     -CAcreateserial -days 30 -extfile <(echo subjectAltName=DNS:localhost) -out "$folder/server.pem" 2>/dev/null
 }
 
-# start NAME SETTING…
+# start NAME PORT SETTING…
 start() {
-  local name=$1 place=$folder/$1
-  shift
+  local name=$1 port=$2 place=$folder/$1
+  shift 2
   as_postgres mkdir -p "$place/socket"
   as_postgres "$bin/initdb" -D "$place/data" -U postgres -A trust -E UTF8 --locale=C --no-sync >"$place.init"
-  /usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])' \
-    >"$place/port"
-  printf '%s\n' "port = $(cat "$place/port")" "unix_socket_directories = '$place/socket'" \
+  echo "$port" >"$place/port"
+  printf '%s\n' "port = $port" "unix_socket_directories = '$place/socket'" \
     "listen_addresses = 'localhost'" "ssl = on" "ssl_cert_file = '$folder/server.pem'" \
     "ssl_key_file = '$folder/server.key'" "fsync = off" "max_connections = 100" "shared_buffers = 32MB" \
     "password_encryption = 'scram-sha-256'" "log_lock_waits = on" "$@" >>"$place/data/postgresql.conf"
   printf '%s\n' 'local all postgres trust' 'local all all scram-sha-256' 'hostssl all proof_plain localhost password' \
     'hostssl all all localhost scram-sha-256' >"$place/data/pg_hba.conf"
   as_postgres "$bin/pg_ctl" -D "$place/data" -l "$place/log" -w -t 60 start >/dev/null
-  as_postgres "$bin/psql" -q -X -h "$place/socket" -p "$(cat "$place/port")" -U postgres -v ON_ERROR_STOP=1 \
+  as_postgres "$bin/psql" -q -X -h "$place/socket" -p "$port" -U postgres -v ON_ERROR_STOP=1 \
     -d postgres >/dev/null <<'SQL'
 SET synchronous_commit = local;
 CREATE ROLE proof_migrator LOGIN PASSWORD 'migrator-secret';
@@ -77,7 +77,10 @@ certificate
 if [[ $(id -u) -eq 0 ]]; then
   chown -R postgres:postgres "$folder"
 fi
-start main
-start alone "synchronous_standby_names = 'absent'"
+# The process that holds the ports ends when this script does: its input is a pipe from here.
+coproc PORTS { exec /usr/bin/python3 -B "$tests/Support/Runner/ports.py" 2; }
+read -r main_port alone_port <&"${PORTS[0]}"
+start main "$main_port"
+start alone "$alone_port" "synchronous_standby_names = 'absent'"
 
 PROOF_POSTGRES=$folder "$@"

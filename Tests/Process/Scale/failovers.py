@@ -40,8 +40,6 @@ from checks import Checks
 KINDS = ("switchover", "postgres", "machine", "hung", "cut")
 # Reports of a round that are sent again: those next to the pause, and some of the others.
 REPLAYED_MAX = 120
-# Each cluster has ports of its own from here on; the kernel gives away those from 32768 on.
-FIRST_PORT, PORTS = 12_000, 1_000
 
 
 class Failovers:
@@ -152,7 +150,7 @@ def play_one(options, seed):
     from redemptions import Events  # it needs packages from PyPI, which the demonstration does not have
 
     draw, kinds, checks, rows = random.Random(seed), options.kinds.split(","), Checks(), []
-    with Site(options.members, events=Events, first_port=options.first_port) as site:
+    with Site(options.members, events=Events) as site:
         failovers = Failovers(site, checks, draw)
         try:
             for number in range(options.rounds):
@@ -198,8 +196,8 @@ def play_several(options, seed):
             reports.append(pathlib.Path(folder) / f"rows.{number}")
             process = subprocess.Popen(
                 [sys.executable, "-B", __file__, str(rounds), "--seed", str(seed + number), "--members",
-                 str(options.members), "--kinds", options.kinds, "--report", reports[-1], "--first-port",
-                 str(FIRST_PORT + number * PORTS)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                 str(options.members), "--kinds", options.kinds, "--report", reports[-1]],
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             threads.append(threading.Thread(target=follow, args=(number, process)))
             threads[-1].start()
         for thread in threads:
@@ -220,7 +218,6 @@ def main():
     parser.add_argument("--members", type=int, default=3)
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--report")
-    parser.add_argument("--first-port", type=int, default=None)
     options = parser.parse_args()
     seed = random.randrange(1 << 32) if options.seed is None else options.seed
     print(f"seed {seed}", flush=True)

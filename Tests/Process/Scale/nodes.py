@@ -22,6 +22,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "Tests" / part) for part in ("Support/Runner", "Process/Service", "Process/Scale")]
 from kill import exchanges_of  # noqa: E402
+from ports import free_port  # noqa: E402
 from replicated import PATIENCE, Database, Place, wait_until  # noqa: E402
 from service import BUILT, Service, let_unregistered_apps_pass  # noqa: E402
 
@@ -44,14 +45,14 @@ def run(program, *arguments, **more):
 class Site:
     """A replicated database with an account, nodes of the service, and HAProxy before both."""
 
-    def __init__(self, members=3, nodes=3, etcds=3, parameters=None, options=(), events=None, first_port=None):
+    def __init__(self, members=3, nodes=3, etcds=3, parameters=None, options=(), events=None):
         """`events`: makes what nodes redeem events with, from this site; it gives more options in `options`."""
         self.ends = contextlib.ExitStack()
         with contextlib.ExitStack() as ends:
-            self.place = ends.enter_context(Place(first_port))
+            self.place = ends.enter_context(Place())
             self.database = ends.enter_context(Database(self.place, members, etcds, parameters))
-            self.port = self.place.port()
-            self.ports = [self.place.port() for _ in range(nodes)]
+            self.port = free_port()
+            self.ports = [free_port() for _ in range(nodes)]
             self.options = options
             self.database.balance(self.backend())
             self.database.wait_until_whole()

@@ -5,8 +5,8 @@
     with Place() as place, Database(place, members=3) as database: …
 
 Each member's PostgreSQL, its Patroni and its way to etcd go through packets.py. HAProxy asks each Patroni for
-`/primary`, and passes the sessions of nodes on to that one. All ports are free ones of 127.0.0.1. `close` ends every
-process that was started, and removes the folder.
+`/primary`, and passes the sessions of nodes on to that one. All ports are of 127.0.0.1. `close` ends every process that
+was started, and removes the folder.
 """
 
 import contextlib
@@ -15,7 +15,6 @@ import os
 import pathlib
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,9 @@ import urllib.error
 import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parents[1] / "Support" / "Runner"))
+from ports import free_port  # noqa: E402
+
 POSTGRES = pathlib.Path(os.environ.get("POSTGRES_BIN", "/usr/lib/postgresql/15/bin"))
 HAPROXY = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
 PATIENCE = 120
@@ -43,35 +45,14 @@ def wait_until(holds, name, patience=PATIENCE, pause=0.1):
 
 
 class Place:
-    """A folder, free ports, and the processes that were started for it.
+    """A folder, and the processes that were started for it."""
 
-    Places of one machine at the same time need ranges of ports of their own: `first_port`, below those that the kernel
-    gives away.
-    """
-
-    def __init__(self, first_port=None):
-        self.next_port = first_port
+    def __init__(self):
         # A time limit ends this program by SIGTERM: what it started ends, too.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="proof-scale-"))
         self.folder.chmod(0o755)
         self.processes = []
-        self.taken = set()
-
-    def port(self):
-        """A free port, given once."""
-        while True:
-            with socket.socket() as probe:
-                try:
-                    probe.bind(("127.0.0.1", self.next_port or 0))
-                    port = probe.getsockname()[1]
-                except OSError:
-                    port = None
-            if self.next_port:
-                self.next_port += 1
-            if port and port not in self.taken:
-                self.taken.add(port)
-                return port
 
     def start(self, name, *command, user=None, environment=None, **more):
         """Starts a process that ends with this one at the latest. Its output goes to NAME.log."""
@@ -179,8 +160,8 @@ class Etcd:
 
     def __init__(self, place, count):
         self.place = place
-        self.clients = [place.port() for _ in range(count)]
-        self.peers = [place.port() for _ in range(count)]
+        self.clients = [free_port() for _ in range(count)]
+        self.peers = [free_port() for _ in range(count)]
         self.all = ",".join(f"etcd{n}=http://127.0.0.1:{port}" for n, port in enumerate(self.peers))
         self.processes = [self.start(number) for number in range(count)]
         # Patroni ends if the version of the cluster is not decided yet.
@@ -212,10 +193,9 @@ class Member:
 
     def __init__(self, database, number):
         self.database, self.place, self.name = database, database.place, f"db{number}"
-        port = self.place.port
-        self.listens, self.postgres = port(), port()
-        self.rest_listens, self.rest = port(), port()
-        self.etcd = [(port(), client) for client in database.etcd.clients]
+        self.listens, self.postgres = free_port(), free_port()
+        self.rest_listens, self.rest = free_port(), free_port()
+        self.etcd = [(free_port(), client) for client in database.etcd.clients]
         self.data = self.place.folder / self.name / "data"
         self.process = None
 
@@ -362,7 +342,7 @@ class Database:
         self.etcd = Etcd(place, etcds)
         self.members = [Member(self, number + 1) for number in range(members)]
         self.packets = Packets(place, [pair for member in self.members for pair in member.pairs])
-        self.port = place.port()
+        self.port = free_port()
         for member in self.members:
             member.configure()
             member.start()

@@ -3,7 +3,7 @@
 """A browser without a window, spoken to by WebDriver (W3C), with the standard library alone."""
 
 import json
-import socket
+import re
 import subprocess
 import tempfile
 import urllib.error
@@ -13,21 +13,14 @@ import urllib.request
 PAGE_SECONDS = 30
 
 
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
-
-
 class Browser:
     def __init__(self):
-        port = free_port()
-        self.address = f"http://127.0.0.1:{port}"
         self.profile = tempfile.TemporaryDirectory()
-        self.driver = subprocess.Popen(["chromedriver", f"--port={port}"], text=True, stdout=subprocess.PIPE,
+        self.driver = subprocess.Popen(["chromedriver", "--port=0"], text=True, stdout=subprocess.PIPE,
                                        stderr=subprocess.STDOUT)
         for line in self.driver.stdout:
-            if "started successfully" in line:
+            if found := re.search(r"started successfully on port (\d+)", line):
+                self.address = f"http://127.0.0.1:{found[1]}"
                 break
         options = {"args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                             f"--user-data-dir={self.profile.name}"]}

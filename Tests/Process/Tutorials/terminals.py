@@ -12,24 +12,21 @@ import pathlib
 import re
 import shutil
 import signal
-import socket
 import subprocess
+import sys
 import tempfile
 import threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.append(str(ROOT / "Tests" / "Support" / "Runner"))
+from ports import free_port  # noqa: E402
+
 BLOCK = re.compile(r"^<!-- not run: Tests/Process/Tutorials plays it, in terminal (\d)"
                    r"(, and expects the refusal)? -->\n```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Ports that pages name. Each has another number here, because other programs may use these.
 PORTS = ("8443", "8080", "8444", "9080", "9081")
 # A terminal lives no longer. A page has two builds from nothing in it.
 SECONDS = 3600
-
-
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return str(found.getsockname()[1])
 
 
 class Block:
@@ -117,7 +114,7 @@ class Desk:
 
     def __init__(self):
         self.home, self.scripts = (pathlib.Path(tempfile.mkdtemp(prefix="proofkit-")) for _ in range(2))
-        self.ports = {port: free_port() for port in PORTS}
+        self.ports = {port: str(free_port()) for port in PORTS}
         # A person's shell has no variables of the make that started this.
         self.environment = {name: value for name, value in os.environ.items()
                             if not name.startswith(("PROOF", "MAKE", "MFLAGS", "CC"))}

@@ -20,7 +20,8 @@ import time
 import urllib.request
 
 import run
-from parties import PATIENCE, free_port
+from parties import PATIENCE
+from ports import free_port
 from sdk_test import SDKSite
 
 

@@ -13,10 +13,11 @@ import time
 import urllib.error
 import urllib.request
 
-from stage import BIN, PATIENCE, ROOT, Trouble, block, commands, free_port
+from stage import BIN, PATIENCE, ROOT, Trouble, block, commands
 
-sys.path.append(str(ROOT / "Tests" / "Process" / "Service"))
+sys.path += [str(ROOT / "Tests" / name) for name in ("Process/Service", "Support/Runner")]
 import certificates  # noqa: E402
+from ports import free_port  # noqa: E402
 
 ROUTES = """
 route health

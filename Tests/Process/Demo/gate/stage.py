@@ -9,7 +9,6 @@ import pathlib
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import threading
@@ -40,12 +39,6 @@ def block(heading, kind, number=0):
 def commands(heading, number=0):
     """The commands of a block of docs/GATE.md."""
     return re.split(r"(?<!\\)\n", block(heading, "sh", number).strip())
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Child:
