@@ -328,7 +328,10 @@ class Flow(unittest.TestCase):
         self.assertEqual(grant(token, new["id"], user=secrets["bob"]), (403, b"rights\n"), "this door is not bob's")
         self.assertEqual(grant(token, strict["id"], "diversified", user=secrets["bob"])[0], 200)
         self.assertEqual(grant(token, "00" * 15 + "01"), (403, b"hardware\n"))
-        self.assertEqual(grant(token[:-4] + "AAAA", new["id"]), (401, b"signature\n"))
+        sealed, _, tag = token.rpartition(".")
+        # Each bit of the tag's first letter counts.
+        changed = f"{sealed}.{'B' if tag[0] == 'A' else 'A'}{tag[1:]}"
+        self.assertEqual(grant(changed, new["id"]), (401, b"signature\n"))
         self.assertEqual(grant("", new["id"]), (401, b"missing\n"))
         self.assertEqual(grant(token, new["id"], method="GET"), (405, b"method\n"))
         _, failing, _, _ = self.stranger.fetch("door.example.com?measurement")

@@ -15,6 +15,8 @@ from proofspec import compact, gate
 
 RULES = "route all\n  path /*\n  need proof\n  young none\n"
 ORDER = b'{"cents":1200}'
+# No text of random letters, such as a handle in a log, can have it.
+ACCOUNT = "ada@example.com"
 
 
 class Maker:
@@ -26,14 +28,14 @@ class Maker:
         self.account_key = admission["account key"]
         self.number = admission["account number"]
         self.beacons = gate.beacon_key(own, admission["gate"], 1)
-        self.restart()
+        self.start, self.count = struct.unpack("<I", os.urandom(4))[0], 0
 
     def restart(self):
-        """The app starts anew: no token of before is too old by its count."""
-        self.start, self.count = struct.unpack("<I", os.urandom(4))[0], 0
+        """The app starts anew, under another number: no token of before is too old by its count."""
+        self.start, self.count = (self.start + 1) % 2**32, 0
         return self
 
-    def make(self, event=3300, account=b"ada", data=ORDER, ahead=0):
+    def make(self, event=3300, account=ACCOUNT.encode(), data=ORDER, ahead=0):
         """A token; `ahead`: seconds by which the app's clock is."""
         now = int(time.time())
         self.count += 1
@@ -62,7 +64,7 @@ class Asker:
         finally:
             connection.close()
 
-    def redeem(self, token, event=3300, account="ada", data=ORDER, **more):
+    def redeem(self, token, event=3300, account=ACCOUNT, data=ORDER, **more):
         digest = gate.encode_text(hashlib.sha256(data).digest())
         status, said = self.post("/v1/event", {
             "token": token, "event": event, "account": account, "data": digest} | more)

@@ -65,7 +65,7 @@ def test_primary_cut_off(checks, site):
         status, said = site.ask("POST", "/v1/manage/device/fail", json.dumps({"device": "00" * 15 + "01"}))
         checks.that(status == 200, f"a ban at the new primary: {status} {said}")
         for path in paths:
-            status, said = site.ask("GET", path, port=node.port, timeout=PATIENCE)
+            status, said = site.ask("GET", path, port=node.port)
             checks.that(status == 503, f"{path} by the old primary: {status} {said[:60]}")
         # It still answers: it is alive, and its readings are old.
         alive = database.sql("SELECT pg_is_in_recovery()", member=before)
@@ -91,7 +91,7 @@ def test_packets(checks, site):
             if state == "slow":
                 wait_until(lambda: failovers.attestations.flows_since(fault + 0.4), "reports are accepted late")
             elif state != "reset":
-                wait_until(lambda: site.ask("GET", "/health", port=site.nodes[0].port, timeout=PATIENCE)[0] == 503,
+                wait_until(lambda: site.ask("GET", "/health", port=site.nodes[0].port)[0] == 503,
                            f"{state}: a node refuses")
             database.packets.tell(line, "open")
             healed = time.monotonic()
@@ -203,7 +203,7 @@ class Refusing(http.server.BaseHTTPRequestHandler):
 
 def ask_in_parts(site):
     """The status of a request whose body comes after HAProxy has read the head. It is no report: 400."""
-    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", site.port, timeout=10)) as line:
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", site.port, timeout=PATIENCE)) as line:
         line.putrequest("POST", "/v1/report")
         line.putheader("content-length", "3")
         line.endheaders()

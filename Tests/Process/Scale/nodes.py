@@ -134,7 +134,7 @@ class Site:
     def wait_until_all_serve(self):
         wait_until(lambda: self.serving() == len(self.nodes), "HAProxy sends requests to every node")
 
-    def ask(self, method, path, body=None, port=None, timeout=10):
+    def ask(self, method, path, body=None, port=None, timeout=PATIENCE):
         """Status and body of an answer; over HAProxy if no node's port is given."""
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port or self.port, timeout=timeout)) as line:
             headers = {"authorization": f"Bearer {self.token}"} if path.startswith("/v1/manage/") else {}
@@ -253,8 +253,9 @@ class Registrations:
         while not self.is_over.wait(self.rest):
             digest = os.urandom(32).hex()
             try:
+                # An operator gives up where a machine hangs, and registers the next app.
                 status, said = self.site.ask("POST", "/v1/manage/registration/add",
-                                             json.dumps({"digest": digest, "name": "app"}))
+                                             json.dumps({"digest": digest, "name": "app"}), timeout=10)
             except (OSError, http.client.HTTPException):
                 status = 0
             if status == 200:
