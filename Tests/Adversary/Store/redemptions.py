@@ -18,7 +18,7 @@ import shutil
 import subprocess
 import time
 
-PATIENCE = 60
+PATIENCE = 300
 COUNT = 3
 # A SQLite file of a replay store alone, the service's database, and a replay journal.
 FILE, DATABASE, JOURNAL = "replay", "service.db", "replay.journal"

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 
-PATIENCE = 60
+PATIENCE = 300
 
 
 class Authority:

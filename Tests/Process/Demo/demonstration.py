@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 BIN = pathlib.Path(os.environ.get("PROOF_BIN", ROOT / ".build" / "release"))
 PATIENCE = 300
 # For programs that answer at once.
-MOMENT = 60
+MOMENT = 300
 
 # Promises of the story: a piece of the line, and how it must end. First the act about the lock.
 LOCK = [

@@ -29,7 +29,7 @@ import verdict  # noqa: E402
 from proofspec import gate, work  # noqa: E402
 
 HOST = "api.example.com"
-PATIENCE = 60
+PATIENCE = 300
 
 
 def block(after, kind="sh", number=0):

@@ -21,7 +21,7 @@ from selenium.common import exceptions
 from selenium.webdriver.common.actions.action_builder import ActionBuilder
 from selenium.webdriver.common.by import By
 
-PATIENCE = 60
+PATIENCE = 300
 KEYS = {"Tab": "\ue004", "Enter": "\ue007", "Right": "\ue014", "Left": "\ue012", "Home": "\ue011", "Escape": "\ue00c",
         "PageUp": "\ue00e", "Space": " "}
 
@@ -81,7 +81,7 @@ class Browser:
 class WebDriver(Browser):
     def __init__(self, driver):
         self.driver = driver
-        driver.set_script_timeout(PATIENCE + 30)
+        driver.set_script_timeout(PATIENCE)
         driver.set_page_load_timeout(PATIENCE)
 
     def open(self, address):

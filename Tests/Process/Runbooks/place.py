@@ -18,7 +18,7 @@ sys.path.append(str(ROOT / "Tests" / "Support" / "Runner"))
 from ports import free_port  # noqa: E402
 
 BIN = pathlib.Path(os.environ.get("PROOF_BIN", ROOT / ".build" / "debug"))
-SECONDS = 120
+SECONDS = 300
 API = "door.example.com"
 PAGE_PORT = "8443"
 

@@ -14,7 +14,7 @@ import subprocess
 import time
 
 PGBOUNCER = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
-PATIENCE = 60
+PATIENCE = 300
 
 
 class Pooler:

@@ -29,7 +29,7 @@ from ports import free_port  # noqa: E402
 
 POSTGRES = pathlib.Path(os.environ.get("POSTGRES_BIN", "/usr/lib/postgresql/15/bin"))
 HAPROXY = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
-PATIENCE = 120
+PATIENCE = 300
 # Patroni's shortest. The node that held the lock is replaced after this time without a renewal.
 TTL = 20
 

@@ -12,7 +12,7 @@ import threading
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 # A build with a sanitizer, say, can be put in place of the usual one.
 BUILT = pathlib.Path(os.environ.get("PROOF_BUILT", ROOT / ".build" / "debug"))
-PATIENCE = 60
+PATIENCE = 300
 
 
 def make_store(folder):

@@ -10,7 +10,7 @@ import urllib.error
 import urllib.request
 
 # A page that shows nothing by then is blank.
-PAGE_SECONDS = 30
+PAGE_SECONDS = 120
 
 
 class Browser:
@@ -26,14 +26,14 @@ class Browser:
                             f"--user-data-dir={self.profile.name}"]}
         self.session = ""
         told = self.ask("POST", "/session", {"capabilities": {"alwaysMatch": {
-            "goog:chromeOptions": options, "timeouts": {"pageLoad": 60_000, "script": PAGE_SECONDS * 1000}}}})
+            "goog:chromeOptions": options, "timeouts": dict.fromkeys(("pageLoad", "script"), PAGE_SECONDS * 1000)}}})
         self.session = f"/session/{told['sessionId']}"
 
     def ask(self, method, path, body=None):
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.address + path, data, {"Content-Type": "application/json"}, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=120) as answer:
+            with urllib.request.urlopen(request, timeout=2 * PAGE_SECONDS) as answer:
                 return json.load(answer)["value"]
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{method} {path}: {error.read().decode()}") from None

@@ -15,7 +15,7 @@ import threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 BIN = pathlib.Path(os.environ.get("PROOF_BIN", ROOT / ".build" / "release")).resolve()
-PATIENCE = 60
+PATIENCE = 300
 
 
 class Trouble(Exception):
