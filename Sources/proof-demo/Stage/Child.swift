@@ -60,8 +60,8 @@ final class Child {
   }
 
   /// The next line of standard error that contains a text; nil if none comes in time.
-  func line(withErrors text: String, within time: DispatchTimeInterval) -> String? {
-    while let line = errors.next(within: time) {
+  func line(withErrors text: String) -> String? {
+    while let line = errors.next(within: Self.patience) {
       if line.contains(text) { return line }
     }
     return nil

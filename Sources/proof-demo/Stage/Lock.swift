@@ -94,7 +94,7 @@ final class Lock {
     // app has its verdict already: such a line of an earlier command may come at any time.
     var line = ""
     repeat {
-      guard let next = process.line(withErrors: mark, within: .seconds(5)) else {
+      guard let next = process.line(withErrors: mark) else {
         return "no \(message)"
       }
       line = next

@@ -117,7 +117,7 @@ final class ShopSide {
   func verdict(on path: String) throws -> String {
     guard let process else { throw StageFailure("the shop is closed") }
     let mark = " \(path): "
-    guard let line = process.line(withErrors: mark, within: .seconds(5)),
+    guard let line = process.line(withErrors: mark),
       let text = line.components(separatedBy: mark).last
     else { return "no request" }
     // "POST /orders: done (1a2b3c4d)", "POST /orders: refused: The proof was used before."

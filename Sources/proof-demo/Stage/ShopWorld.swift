@@ -11,6 +11,9 @@ struct ShopWorld {
   let user: ShopUser
   /// A user with an empty purse.
   let otherUser: ShopUser
+  /// The thief's accounts. An event token has a hint of one byte of its user's account: of so many at least one has
+  /// another hint.
+  let thieves: [ShopUser]
   let phone: Phone
   let otherPhone: Phone
 
@@ -19,9 +22,11 @@ struct ShopWorld {
     self.cast = cast
     self.tool = tool
     self.service = service
-    shop = try ShopSide(cast, tool, service: service)
+    let shop = try ShopSide(cast, tool, service: service)
+    self.shop = shop
     user = shop.addUser("ada", cents: 5_000)
     otherUser = shop.addUser("bob", cents: 0)
+    thieves = [otherUser] + (2...8).map { shop.addUser("bob\($0)", cents: 0) }
     phone = Phone("customer", cast, tool, options: ["--shop"])
     otherPhone = Phone("other-customer", cast, tool, options: ["--shop"])
   }

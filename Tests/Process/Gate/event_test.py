@@ -79,7 +79,7 @@ class Events(unittest.TestCase):
         token = self.maker.make()
         self.assertEqual(self.redeem(token)["reason"], "unknown-app", "the gate has not opened the app's token yet")
         self.admit()
-        self.assertEqual(self.redeem(token, account="eve")["reason"], "other-account")
+        self.assertEqual(self.redeem(token, account=self.maker.another_account())["reason"], "other-account")
         self.assertEqual(self.redeem(token, event=3301)["reason"], "other-event")
         self.assertEqual(self.redeem(token, data=b"other")["reason"], "other-data")
         self.assertEqual(self.redeem(token, event=9)["reason"], "unlisted-event")

@@ -149,7 +149,12 @@ final class ShopStory {
       return try stolen("/vouchers")
     }
     try narrator.step("he redeems it for himself", must: "\(other) another account") {
-      try stolen("/vouchers", "--user", world.otherUser.secret)
+      // One account in 256 has the same hint as the user's. The shop then knows the token only as altered.
+      var happening = Happening("altered")
+      for user in world.thieves where happening.outcome.contains("altered") {
+        happening = try stolen("/vouchers", "--user", user.secret)
+      }
+      return happening
     }
     try narrator.step("he redeems another voucher with it", must: "\(other) other business data") {
       try stolen("/vouchers", "--body", "winter")
