@@ -16,10 +16,10 @@ final class AttestationSide {
   /// The flags of `proofctl` that name the account.
   let account: [String]
   private var process: Child?
-  private var port = 0
+  private var port = OwnPort()
 
   var store: String { folder + "/store" }
-  var url: String { "https://127.0.0.1:\(port)" }
+  var url: String { "https://127.0.0.1:\(port.number)" }
 
   /// Makes certificate, account and keys.
   init(_ cast: Cast, _ tool: Tool) throws {
@@ -37,20 +37,20 @@ final class AttestationSide {
     try tool.operate(["api", "add", Self.api, "--jwe"] + account)
   }
 
-  /// Starts the service: at the first time on a port of the system's choice, then on the same.
+  /// Starts the service: at the first time on a port that is free, then on the same.
   func start() throws {
-    let child = try Child(
-      "proof-service", tool.path("proof-service"),
-      account + [
-        "--listen", "127.0.0.1:\(port)", "--certificate", authority, "--private-key",
-        certificate.key, "--log", "json", "--quiet",
-      ], in: cast)
-    let line = try child.line(with: "listening")
-    process = child
-    let listening = try JSONDecoder().decode(Listening.self, from: Data(line.utf8))
-    guard port == 0 else { return }
-    port = listening.port
-    try tool.operate(["config", "url", url] + account)
+    let isFirst = port.number == 0
+    process = try port.start { port in
+      let child = try Child(
+        "proof-service", tool.path("proof-service"),
+        account + [
+          "--listen", "127.0.0.1:\(port)", "--certificate", authority, "--private-key",
+          certificate.key, "--log", "json", "--quiet",
+        ], in: cast)
+      try child.line(with: "listening")
+      return child
+    }
+    if isFirst { try tool.operate(["config", "url", url] + account) }
   }
 
   func stop() {
@@ -105,7 +105,6 @@ final class AttestationSide {
     return #"{"kty":"oct","alg":"dir","k":"\#(encoded)"}"#
   }
 
-  private struct Listening: Decodable { let port: Int }
   private struct Device: Decodable {
     let device: String
     let properties: [String]

@@ -11,11 +11,11 @@ final class BackendSide {
   private let tool: Tool
   private let service: AttestationSide
   private var process: Child?
-  private var port = 0
+  private var port = OwnPort()
   private var takesGrants = false
   private var sealsCommands = false
 
-  var url: String { "http://127.0.0.1:\(port)" }
+  var url: String { "http://127.0.0.1:\(port.number)" }
   private var ledger: String { folder + "/ledger" }
   private var issuerKey: String { folder + "/issuer.key" }
   private var factoryKey: String { folder + "/factory.key" }
@@ -64,22 +64,20 @@ final class BackendSide {
     try PrivateFiles.write(sealingKey, to: key)
     _ = try tool.operate(
       ["hardware", "factory-key", "--output", factoryKey] + service.account, as: Handed.self)
-    let child = try Child(
-      "proof-unlock", tool.path("proof-unlock"),
-      [
-        "--port", "\(port)", "--keys", key, "--issuer-key", issuerKey,
-        "--factory-key", factoryKey, "--store", service.store, "--ledger", ledger, "--classes",
-        isForGuests ? "0" : "0,1,2",
-        "--device-classes", "0", "--ratchet", "report", "--attempts", "20", "--audience",
-        AttestationSide.api, "--anyone",
-      ] + (takesGrants && !isForGuests ? ["--delegable-classes", "1"] : [])
-        + (sealsCommands ? ["--channel"] : []), in: cast)
-    let line = try child.line(with: "listening on port")
-    guard let found = line.split(separator: " ").last.flatMap({ Int($0) }) else {
-      throw StageFailure("proof-unlock said: \(line)")
+    process = try port.start { port in
+      let child = try Child(
+        "proof-unlock", tool.path("proof-unlock"),
+        [
+          "--port", "\(port)", "--keys", key, "--issuer-key", issuerKey,
+          "--factory-key", factoryKey, "--store", service.store, "--ledger", ledger, "--classes",
+          isForGuests ? "0" : "0,1,2",
+          "--device-classes", "0", "--ratchet", "report", "--attempts", "20", "--audience",
+          AttestationSide.api, "--anyone",
+        ] + (takesGrants && !isForGuests ? ["--delegable-classes", "1"] : [])
+          + (sealsCommands ? ["--channel"] : []), in: cast)
+      try child.line(with: "listening on port")
+      return child
     }
-    process = child
-    port = found
   }
 
   func stop() {

@@ -21,10 +21,10 @@ final class ShopSide {
   private let strange: Certificate
   private var users: [ShopUser] = []
   private var process: Child?
-  private var port = 0
+  private var port = OwnPort()
 
   /// The host, as the account lists it.
-  var host: String { "127.0.0.1:\(port)" }
+  var host: String { "127.0.0.1:\(port.number)" }
   var url: String { "https://\(host)" }
   private var configuration: String { folder + "/gate.jws" }
 
@@ -59,8 +59,7 @@ final class ShopSide {
     return user
   }
 
-  /// Makes the files of a gate that has judged nothing yet, and starts for the first time, on a port of the system's
-  /// choice.
+  /// Makes the files of a gate that has judged nothing yet, and starts for the first time.
   func begin() throws {
     let lines = users.map { user in
       "\(user.name) \(Digest(hashing: Array(user.secret.utf8))) \(user.cents)\n"
@@ -73,21 +72,19 @@ final class ShopSide {
   /// Starts the shop, at the same place as before.
   func start() throws {
     let initial = try service.initialConfiguration()
-    let child = try Child(
-      "proof-shop", tool.path("proof-shop"),
-      [
-        "--listen", "127.0.0.1:\(port)", "--certificate", certificate.chain, "--private-key",
-        certificate.key, "--folder", folder + "/state", "--configuration", configuration,
-        "--fingerprint", String(initial.split(separator: "#").last ?? ""), "--gate-key",
-        folder + "/gate.key", "--audience", Self.audience, "--users", folder + "/users",
-        "--record", record,
-      ], in: cast)
-    let line = try child.line(with: "listening on port")
-    guard let found = line.split(separator: " ").last.flatMap({ Int($0) }) else {
-      throw StageFailure("proof-shop said: \(line)")
+    process = try port.start { port in
+      let child = try Child(
+        "proof-shop", tool.path("proof-shop"),
+        [
+          "--listen", "127.0.0.1:\(port)", "--certificate", certificate.chain, "--private-key",
+          certificate.key, "--folder", folder + "/state", "--configuration", configuration,
+          "--fingerprint", String(initial.split(separator: "#").last ?? ""), "--gate-key",
+          folder + "/gate.key", "--audience", Self.audience, "--users", folder + "/users",
+          "--record", record,
+        ], in: cast)
+      try child.line(with: "listening on port")
+      return child
     }
-    process = child
-    port = found
   }
 
   func stop() {

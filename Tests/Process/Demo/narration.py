@@ -28,7 +28,7 @@ SHOP_ACTS = ["A shop, and an app that proves each request",
 PROLOGUES = ["A lock opens for one app on one phone, without any network.",
              "A shop's API serves only requests that the shop's app proves,"]
 
-# The system chooses the port: it is none of a known service.
+# The port is one that was free, and none of a known service.
 ADDRESS = r"127\.0\.0\.1:[1-9]\d{3,4}"
 COUNTED = "the lock is (open|shut), {} done since its start"
 # A piece of the line, and all of its detail.

@@ -63,10 +63,11 @@ class Site:
         for name in ("service", "leaf"):
             certificates.make_leaf(str(stage.folder), name, "authority", "DNS:localhost,IP:127.0.0.1", 2)
             os.chmod(stage.path(f"{name}.key"), 0o600)
-        self.port = free_port()
+        # The gate comes back on its port.
+        self.port, self.gate_port = free_port(), free_port()
         self.host = f"localhost:{self.port}"
         self.origin = f"https://{self.host}"
-        self.gate_port, self.service_port = 0, 0
+        self.service_port = 0
         self.judged, self.marks = {}, 0
 
     # The service ------------------------------------------------------------------------------------------------------
