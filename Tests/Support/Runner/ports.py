@@ -11,7 +11,8 @@ Prefer port 0 where a server takes it and says which port it got.
 Invariant: while the process that drew a port lives, no other draw on this machine gives it out, and the kernel gives it
 to no connection and to no server with port 0. The server can therefore start, stop and start again on it.
 
-- The port is outside of the range from which the kernel chooses ports.
+- The port is outside of the range from which the kernel chooses ports. On a machine whose kernel chooses from all of
+  RANGE, this part does not hold: the kernel may give a port to a connection while no server listens at it.
 - The process holds the abstract socket `proofkit-port-N`. The kernel gives this name to one socket at a time, and takes
   it back when the process ends. A program that the process starts does not inherit it.
 - No socket is bound to the port when it is drawn, neither for IPv4 nor for IPv6.
@@ -78,13 +79,17 @@ def free_port():
         port = _untried.pop()
         if hold(port):
             return port
-    raise RuntimeError(f"every port from {RANGE[0]} to {RANGE[-1]} is in use or chosen by the kernel: see "
-                       "net.ipv4.ip_local_port_range")
+    raise RuntimeError(f"every port from {RANGE[0]} to {RANGE[-1]} is in use")
+
+
+def candidates(kernels):
+    """The ports that may be drawn, in random order, where the kernel chooses from `kernels`."""
+    ports = random.sample(RANGE, len(RANGE))
+    return [port for port in ports if port not in kernels] or ports
 
 
 _holders = []
-_kernels = chosen_by_kernel()
-_untried = [port for port in random.sample(RANGE, len(RANGE)) if port not in _kernels]
+_untried = candidates(chosen_by_kernel())
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
