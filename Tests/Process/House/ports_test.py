@@ -53,16 +53,21 @@ class PortsTest(unittest.TestCase):
         name = f"test-{os.getpid()}"
         text = (f"import subprocess, sys; sys.path.append({str(PROGRAM.parent)!r}); import ports\n"
                 f"holder = ports.take({name!r})\n"
-                "child = subprocess.Popen(['cat'], stdout=subprocess.DEVNULL, close_fds=False)\n"
+                "child = subprocess.Popen(['cat'], stdin=int(sys.argv[1]), stdout=subprocess.DEVNULL, "
+                "close_fds=False)\n"
                 "print('held', flush=True); sys.stdin.readline()")
-        with subprocess.Popen([sys.executable, "-B", "-c", text], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        source, end = os.pipe()
+        self.addCleanup(os.close, end)
+        command = [sys.executable, "-B", "-c", text, str(source)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[source],
                               text=True) as process:
+            os.close(source)
             self.assertEqual(process.stdout.readline(), "held\n")
             self.assertIsNone(ports.take(name))
             process.stdin.write("end\n")
             process.stdin.flush()
             self.assertEqual(process.wait(), 0)
-            # The child ends when this input is closed.
+            # The child lives until the test closes its pipe.
             with ports.take(name):
                 self.assertIsNone(ports.take(name), "this process holds it")
 
