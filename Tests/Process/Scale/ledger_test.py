@@ -104,11 +104,15 @@ class Ledgers(PageLines, Orders):
         chance = random.Random(SEED)
         phones = [bytes([16 + number]) * 16 for number in range(4)]
         backends = [self.start() for _ in range(2)]
-        notes, stop, faults, lock = [], threading.Event(), [], threading.Lock()
+        notes, stop, faults, changed = [], threading.Event(), [], threading.Condition()
 
         def note(*values):
-            with lock:
+            with changed:
                 notes.append(values)
+                changed.notify_all()
+
+        def tokens():
+            return [each for each in notes if each[1] == ISSUED]
 
         def issue(phone, seed):
             own, generation = random.Random(seed), 1
@@ -135,11 +139,14 @@ class Ledgers(PageLines, Orders):
                 process.kill()
                 process.wait(timeout=60)
                 backends[at] = self.start()
+        # The threads may have been late. Their generations pass those of the revocations in any case.
+        with changed:
+            changed.wait_for(lambda: len(tokens()) > 20, timeout=300)
         stop.set()
         for thread in threads:
             thread.join(timeout=120)
         self.assertEqual(faults, [])
-        issued = [each for each in notes if each[1] == ISSUED]
+        issued = tokens()
         self.assertGreater(len(issued), 20)
         for phone, _, generation, begin, _ in issued:
             for other, event, bound, _, end in notes:

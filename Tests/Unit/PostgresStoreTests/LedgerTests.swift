@@ -42,7 +42,9 @@ extension Mutant {
 
 @Suite("Recorded histories of a backend's ledger", .enabled(if: Server.isThere), .serialized)
 struct LedgerTests {
-  static let rounds: UInt64 = 8
+  /// The most histories that a mutant gets to show itself. The calls' order is the threads', and in one history of four
+  /// it may hide a mutant.
+  static let rounds: UInt64 = 60
   private static let threads = 8
   private static let calls = 40
 

@@ -19,14 +19,17 @@ struct NemesisTests {
     try database.openAccount()
   }
 
-  /// A backend that runs a call of the service's role in this database, or nil.
-  private static func busyBackend(_ database: Database, _ watcher: PostgresConnection) -> Int32? {
+  /// A backend that runs a call of the service's role in this database, or nil. A call that waits for a lock stays
+  /// within it until the lock is free; the others may have ended meanwhile.
+  private static func busyBackend(
+    _ database: Database, _ watcher: PostgresConnection, waits: Bool = false
+  ) -> Int32? {
     let rows = try? watcher.run(
       PostgresStatement(
-        "busy",
+        waits ? "waiting" : "busy",
         """
         SELECT pid FROM pg_stat_activity WHERE datname = $1::text AND usename = 'proof_service'
-          AND state = 'active' ORDER BY query_start LIMIT 1
+          AND state = 'active' \(waits ? "AND wait_event_type = 'Lock'" : "") ORDER BY query_start LIMIT 1
         """), .text(database.name))
     return rows.flatMap { try? Int32($0.integer(0, 0)) }
   }
@@ -37,13 +40,21 @@ struct NemesisTests {
     let watcher = try Server.main.superuser()
     let ended = CoreLock(0)
     let workload = UseWorkload(database: database, calls: 60)
+    // Every call needs this table: the first backend is ended within one.
+    let holder = try database.superuser()
+    try holder.execute("BEGIN; LOCK TABLE pf.device")
     let history = workload.play(seed: 1) { isOver in
+      defer { try? holder.execute("ROLLBACK") }
       while !isOver(), ended.withLock({ $0 }) < 12 {
-        guard let backend = Self.busyBackend(database, watcher) else { continue }
+        let isFirst = ended.withLock { $0 == 0 }
+        guard let backend = Self.busyBackend(database, watcher, waits: isFirst) else { continue }
         guard (try? watcher.execute("SELECT pg_terminate_backend(\(backend))")) != nil else {
           return
         }
         ended.withLock { $0 += 1 }
+        guard isFirst else { continue }
+        workload.unknown.wait(beyond: 0)
+        try? holder.execute("ROLLBACK")
       }
     }
     let unknown = history.operations.filter { $0.ended == nil }.count
