@@ -10,6 +10,7 @@ import concurrent.futures
 import contextlib
 import http.client
 import http.server
+import itertools
 import json
 import os
 import pathlib
@@ -129,7 +130,10 @@ class Node(Service):
 
 
 class Doubler(http.server.ThreadingHTTPServer):
-    """Passes challenges on to one node, and each report to both nodes at the same time."""
+    """Passes challenges on to one node, and each report to both nodes at the same time.
+
+    The first two reports reach one node after the other has answered, so that each node wins one.
+    """
 
     daemon_threads = True
 
@@ -138,6 +142,7 @@ class Doubler(http.server.ThreadingHTTPServer):
         self.nodes = nodes
         self.pool = concurrent.futures.ThreadPoolExecutor(4 * CONNECTIONS)
         self.answers = []
+        self.numbers = itertools.count()
 
 
 class DoublerHandler(http.server.BaseHTTPRequestHandler):
@@ -146,10 +151,19 @@ class DoublerHandler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["content-length"]))
         kept = {"content-type": "application/octet-stream"}
-        nodes = self.server.nodes if self.path == "/v1/report" else self.server.nodes[:1]
-        calls = [self.server.pool.submit(node.ask, "POST", self.path, body, kept) for node in nodes]
+        is_report = self.path == "/v1/report"
+        nodes, number = self.server.nodes if is_report else self.server.nodes[:1], None
+        if is_report:
+            number = next(self.server.numbers)
+            if number == 1:
+                nodes = nodes[::-1]
+        calls = []
+        for node in nodes:
+            calls.append(self.server.pool.submit(node.ask, "POST", self.path, body, kept))
+            if number in (0, 1):
+                calls[-1].result()
         answers = [call.result() for call in calls]
-        if len(nodes) > 1:
+        if is_report:
             self.server.answers.append(answers)
         status, content = answers[0]
         self.send_response(status)

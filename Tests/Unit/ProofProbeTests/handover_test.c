@@ -378,20 +378,28 @@ struct canceller {
   struct pfp_files *files;
   atomic_uint_fast64_t go;  ///< Reads from which on the call is cancelled
   atomic_uint_fast64_t reads;
+  atomic_bool waits;  ///< The read of that number ends when the call is cancelled
+  atomic_bool done;   ///< It has been cancelled
   atomic_bool over;
 };
 static struct canceller canceller;
 
 static void count_read(int fd) {
   throttle(fd);
-  atomic_fetch_add(&canceller.reads, 1);
+  uint_fast64_t number = atomic_fetch_add(&canceller.reads, 1) + 1;
+  while (atomic_load(&canceller.waits) && number >= atomic_load(&canceller.go) && !atomic_load(&canceller.done)) {
+    (void)sched_yield();
+  }
 }
 
 /// Cancels again and again from the read of that number on: a cancel before the call began does nothing.
 static void *cancel_later(void *user) {
   (void)user;
   while (!atomic_load(&canceller.over)) {
-    if (atomic_load(&canceller.reads) >= atomic_load(&canceller.go)) pfp_files_cancel(canceller.files);
+    if (atomic_load(&canceller.reads) >= atomic_load(&canceller.go)) {
+      pfp_files_cancel(canceller.files);
+      atomic_store(&canceller.done, true);
+    }
     (void)sched_yield();
   }
   return NULL;
@@ -409,7 +417,10 @@ static bool cancel_threads(void *user) {
     pthread_t thread;
     atomic_store(&canceller.reads, 0);
     atomic_store(&canceller.over, false);
-    atomic_store(&canceller.go, dice_below(&dice, 130));
+    atomic_store(&canceller.done, false);
+    // The canceller may come late to each round. The first one waits for it at its first read.
+    atomic_store(&canceller.waits, round == 0);
+    atomic_store(&canceller.go, round == 0 ? 1 : dice_below(&dice, 130));
     if (!CHECK(pthread_create(&thread, NULL, cancel_later, NULL) == 0)) return false;
     int result = pfp_files_digest_bundle(canceller.files, story->tree->root, NULL, NULL, &bundle);
     atomic_store(&canceller.over, true);
