@@ -64,6 +64,7 @@ def main():
 
         # It is interrupted while the database stands up.
         demonstration = start(folder)
+        # The demonstration does not tell this moment: its folder is read again and again.
         while not list(folder.glob("*/haproxy.cfg")) and demonstration.poll() is None:
             time.sleep(0.05)
         demonstration.send_signal(signal.SIGINT)
